@@ -1,0 +1,62 @@
+"""Every epoch's values on disk: a plain .npy of shape (epochs, n), float32, that grows row by row."""
+
+from pathlib import Path
+
+import numpy as np
+
+from smallloss.errors import InputError
+
+HEADER = 128  # bytes: the room is fixed, so that the row count in it can be rewritten in place
+
+
+class History:
+    """NaN where an example was not seen. The margins, if there are any, lie beside the losses."""
+
+    def __init__(self, path: Path, n: int) -> None:
+        self.path, self.n = path, n
+
+    def file(self, quantity: str) -> Path:
+        return self.path if quantity == "loss" else self.path.with_suffix(f".{quantity}.npy")
+
+    def append(self, epoch: int, quantity: str, index: np.ndarray, values: np.ndarray) -> None:
+        """Row first, row count last: whoever is interrupted leaves the file as it was."""
+        row = np.full(self.n, np.nan, "<f4")
+        row[index] = values
+        path = self.file(quantity)
+        with path.open("r+b" if epoch else "w+b") as file:
+            file.seek(HEADER + epoch * row.nbytes)
+            file.write(row.tobytes())
+            file.flush()
+            file.seek(0)
+            file.write(_header(epoch + 1, self.n))
+
+    def rows(self, quantity: str, epochs: int) -> np.ndarray:
+        """The first `epochs` rows, as a memory map."""
+        path = self.file(quantity)
+        try:
+            rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError) as problem:
+            raise InputError(f"The history {path} cannot be read ({problem}).") from problem
+        if rows.ndim != 2 or rows.shape[1] != self.n or rows.shape[0] < epochs:
+            raise InputError(f"The history {path} has shape {rows.shape}, not {epochs} epochs of {self.n} examples.")
+        return rows[:epochs]
+
+    def mean(self, quantity: str, start: int, stop: int) -> np.ndarray:
+        total, count = np.zeros(self.n), np.zeros(self.n, np.int32)
+        for row in self.rows(quantity, stop)[start:]:
+            seen = ~np.isnan(row)
+            total[seen] += row[seen]
+            count += seen
+        return divide(total, count)
+
+
+def divide(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """The mean; NaN where there is nothing to average."""
+    return np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+
+
+def _header(epochs: int, n: int) -> bytes:
+    """Version 1.0 of numpy's format, padded with spaces to HEADER bytes."""
+    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({epochs}, {n}), }}"
+    start = b"\x93NUMPY\x01\x00" + (HEADER - 10).to_bytes(2, "little")
+    return start + text.encode("latin1").ljust(HEADER - 11) + b"\n"

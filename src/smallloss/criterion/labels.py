@@ -1,0 +1,117 @@
+"""Labels of any type as class numbers: strings, gaps and negative ids are all welcome."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from smallloss.errors import InputError
+
+CHUNK = 1 << 18  # examples at a time, so that temporaries stay in the cache
+
+
+def to_numpy(values: Any) -> np.ndarray:
+    """An array of whatever was given; tensors are brought to the host."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+    return np.asarray(values)
+
+
+def encode(labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted classes, and each example's position among them (the smallest unsigned type that fits)."""
+    array = _as_vector(labels)
+    if array.size == 0:
+        raise InputError("There are no labels: the dataset is empty.")
+    if array.dtype.kind in "iu":
+        low, high = int(array.min()), int(array.max())
+        if high - low < max(array.size, 1 << 16):
+            return _encode_small_integers(array, low, high)
+    if array.dtype.kind == "O":
+        return _encode_objects(array)
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise InputError(f"The label of index {int(np.isnan(array).argmax())} is missing (NaN).")
+    classes, index = np.unique(array, return_inverse=True)
+    return classes, index.astype(_code_type(len(classes)))
+
+
+def by_class(what: str, values: Any, names: list[Any], notes: list[str]) -> Any:
+    """A number or vector as it is; a mapping in the order of the classes."""
+    if not isinstance(values, Mapping):
+        return values
+    known = set(names)
+    unknown = [label for label in values if label not in known]
+    missing = [label for label in names if label not in values]
+    if missing:
+        also = f" (and no example carries {listed(unknown)})" if unknown else ""
+        raise InputError(f"{what} says nothing about {listed(missing)}{also}: give one for every label.")
+    if unknown:
+        notes.append(f"{what} names {listed(unknown)}, which no example carries.")
+    return [values[label] for label in names]
+
+
+def listed(labels: list[Any]) -> str:
+    return ", ".join(repr(label) for label in labels[:10]) + (" and others" if len(labels) > 10 else "")
+
+
+def _as_vector(labels: Any) -> np.ndarray:
+    if isinstance(labels, list | tuple):
+        # numpy would turn ["a", 1] into two strings without a word
+        array = np.fromiter(labels, dtype=object, count=len(labels))
+        if all(isinstance(label, int | np.integer) for label in labels):
+            array = np.asarray(labels)
+    else:
+        array = to_numpy(labels)
+    if array.ndim != 1:
+        raise InputError(f"labels has shape {array.shape}: give one label per example, not one-hot rows.")
+    return array
+
+
+def _code_type(classes: int) -> np.dtype:
+    return np.min_scalar_type(classes - 1)
+
+
+def _encode_small_integers(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+    """A table over the range of the labels instead of a sort of all of them."""
+    present = np.zeros(high - low + 1, dtype=bool)
+    chunks = [slice(start, start + CHUNK) for start in range(0, array.size, CHUNK)]
+    for chunk in chunks:
+        present[_above(array[chunk], low)] = True
+    offsets = np.flatnonzero(present)
+    code = np.zeros(present.size, dtype=_code_type(len(offsets)))
+    code[offsets] = np.arange(len(offsets))
+    codes = np.empty(array.size, dtype=code.dtype)
+    for chunk in chunks:
+        codes[chunk] = code[_above(array[chunk], low)]
+    return np.array([low + int(offset) for offset in offsets], dtype=array.dtype), codes
+
+
+def _above(chunk: np.ndarray, low: int) -> np.ndarray:
+    """Labels counted from the lowest one; int64 except where unsigned labels do not fit it."""
+    wide = np.uint64 if chunk.dtype == np.uint64 else np.int64
+    return chunk.astype(wide, copy=False) - wide(low)
+
+
+def _encode_objects(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    distinct: set[Any] = set()
+    kinds: dict[str, int] = {}
+    for index, label in enumerate(array):
+        if _kind(label, index) not in kinds:
+            kinds[_kind(label, index)] = index
+        distinct.add(label)
+    if len(kinds) > 1:
+        (one, here), (other, there) = kinds.items()
+        raise InputError(
+            f"The labels are of mixed types: index {here} is {one} ({array[here]!r}), index {there} is "
+            f"{other} ({array[there]!r}); write them all the same way."
+        )
+    position = {label: k for k, label in enumerate(sorted(distinct))}
+    codes = np.fromiter((position[label] for label in array), _code_type(len(position)), count=len(array))
+    return np.array(list(position)), codes
+
+
+def _kind(label: Any, index: int) -> str:
+    if isinstance(label, str):
+        return "text"
+    if isinstance(label, int | float | np.integer | np.floating | np.bool_) and label == label:
+        return "a number"
+    raise InputError(f"The label of index {index} is {label!r}: a label must be text or a number, none missing.")

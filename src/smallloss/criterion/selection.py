@@ -1,0 +1,307 @@
+"""Rank class by class, select, weigh, and give the reason (Algorithm 1, lines 8-14)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from smallloss.criterion.labels import by_class, encode, listed, to_numpy
+from smallloss.criterion.ledger import LossLedger
+from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
+from smallloss.criterion.transition import noise_rate as rates_from_transition
+from smallloss.criterion.transition import prior_from_labels, validate
+from smallloss.criterion.weights import label_scores, weights
+from smallloss.errors import InputError
+
+KAPPA = -float(np.log(0.7))
+REASONS = (
+    "kept",
+    "likely wrong",
+    "set aside for safety",
+    "set aside for balance",
+    "unreadable",
+    "never seen",
+)
+KEPT, LIKELY_WRONG, SAFETY, BALANCE, UNREADABLE, NEVER_SEEN = range(len(REASONS))
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """What became of each example. Vectors are in input order, or in the order of `classes`.
+
+    Only the ranks are stored; what follows from them is computed when first asked for.
+    """
+
+    score: np.ndarray  # higher = more suspicious; NaN = never seen
+    classes: np.ndarray  # the sorted labels
+    class_index: np.ndarray  # position of each example's label in classes
+    rank_in_class: np.ndarray  # from 1, the smallest score; 0 = never seen
+    quota: Quota
+    trusted: np.ndarray  # per class: how many are not likely wrong, (1 - eta_k) n_k in whole examples
+    kappa: float
+    weight_max: str
+    notes: tuple[str, ...]  # what a reader must know, in words
+    probability: np.ndarray | None = None  # of the given label, out of sample, where somebody supplied it
+
+    @cached_property
+    def mask(self) -> np.ndarray:
+        """D_sel: rank_in_class <= num(k) (Algorithm 1, lines 12-14)."""
+        return (self.rank_in_class <= self._of_class(self.quota.num)) & (self.rank_in_class > 0)
+
+    @cached_property
+    def is_label_issue(self) -> np.ndarray:
+        """Likely wrong: rank_in_class > (1 - eta_k) n_k. Not the opposite of `mask`."""
+        return self.rank_in_class > self._of_class(self.trusted)
+
+    @cached_property
+    def weight(self) -> np.ndarray:
+        """kappa's weight of the selected, 0 for the others (Section 4, Weighted_MixMatch)."""
+        last = self.quota.num if self.weight_max == "selected" else self.quota.n
+        lowest, highest = self._score_at(np.minimum(self.quota.num, 1)), self._score_at(last)
+        return weights(self.score, self.mask, self.class_index, lowest, highest, self.kappa)
+
+    @cached_property
+    def reason_code(self) -> np.ndarray:
+        """Position of each example's reason in REASONS."""
+        rank = self.rank_in_class
+        code = np.full(len(rank), KEPT, np.int8)
+        code[rank > self._of_class(self.quota.num)] = BALANCE
+        code[rank > self._of_class(self.quota.available)] = SAFETY
+        code[self.is_label_issue] = LIKELY_WRONG
+        code[rank == 0] = NEVER_SEEN
+        return code
+
+    @property
+    def reason(self) -> np.ndarray:
+        return np.array(REASONS)[self.reason_code]
+
+    @cached_property
+    def label_score(self) -> np.ndarray:
+        """In [0, 1], low = suspicious: the probability of the label if given, else `label_scores`."""
+        if self.probability is not None:
+            return self.probability
+        return label_scores(self.rank_in_class, self.class_index, self.quota.n, self.trusted)
+
+    @cached_property
+    def cutoff(self) -> np.ndarray:
+        """The score of the last example kept in each class; NaN where none is."""
+        return self._score_at(self.quota.num)
+
+    def table(self) -> dict[str, np.ndarray]:
+        """One row per example, in input order, for pandas.DataFrame or pyarrow.table."""
+        return {
+            "given_label": self.classes[self.class_index],
+            "is_label_issue": self.is_label_issue,
+            "label_score": self.label_score,
+            "score": self.score,
+            "rank_in_class": self.rank_in_class,
+            "quota": self._of_class(self.quota.num),
+            "cutoff": self.cutoff[self.class_index],
+            "weight": self.weight,
+            "selected": self.mask,
+            "reason": self.reason,
+        }
+
+    def class_table(self) -> dict[str, np.ndarray]:
+        """One row per class."""
+        kept, trusted = self.quota.num, self.trusted
+        return {
+            "label": self.classes,
+            "n": self.quota.n,
+            "noise_rate": self.quota.noise_rate,
+            "proportion": self.quota.proportion,
+            "quota": self.quota.num,
+            "kept": np.bincount(self.class_index[self.mask], minlength=len(self.classes)),
+            "likely_wrong": self.quota.n - trusted,
+            "set_aside": trusted - kept,
+            "cutoff": self.cutoff,
+        }
+
+    def _of_class(self, values: np.ndarray) -> np.ndarray:
+        return values.astype(np.int32)[self.class_index]
+
+    def _score_at(self, rank: np.ndarray) -> np.ndarray:
+        """The score of the example with the given rank in each class; NaN for rank 0."""
+        at = np.flatnonzero((self.rank_in_class == self._of_class(rank)) & (self.rank_in_class > 0))
+        found = np.full(len(self.classes), np.nan)
+        found[self.class_index[at]] = self.score[at]
+        return found
+
+
+def select(
+    score: Any,
+    labels: Any,
+    noise_rate: Any = None,
+    *,
+    transition: Any = None,
+    probabilities: Any = None,
+    prior: Any = None,
+    beta: float = 0.2,
+    gamma: Gamma = "middle",
+    kappa: float = KAPPA,
+    weight_max: Literal["selected", "class"] = "selected",
+    rounding: Rounding = "safe",
+    class_size: ClassSize = "observed",
+) -> Selection:
+    """RSL's selection (Algorithm 1, lines 8-14, with Eq. 2): the smallest scores of each class.
+
+    score: a vector, higher = more suspicious, NaN = never seen; or a ledger, whose mean loss is taken.
+    noise_rate: share of wrong labels among those that carry label k: a number, {label: rate}, or a vector in
+    the order of the sorted labels; without it, `transition` (T[i, j] = P(label j | true class i)) gives it.
+    prior: distribution of the true classes: a vector, {label: share}, "uniform", or None: taken from
+    `transition` and the label counts, and where there is no transition, unknown: then nothing is balanced.
+    probabilities: (n, classes), out of sample; label_score is then the probability of the given label.
+    weight_max: whether l_max of the weights is over the "selected" (the paper) or the "class" (its code).
+    beta, gamma, rounding, class_size: see `quotas`.
+    """
+    values = np.array(score.mean_loss if isinstance(score, LossLedger) else to_numpy(score), np.float64)
+    classes, class_index = encode(labels)
+    _check(values, class_index, kappa, weight_max)
+    names, c = classes.tolist(), len(classes)
+    labelled = np.bincount(class_index, minlength=c)
+    never_seen = np.flatnonzero(np.isnan(values))
+    n = labelled - np.bincount(class_index[never_seen], minlength=c)
+
+    notes: list[str] = []
+    p = _prior(prior, transition, labelled, names, notes)
+    quota = quotas(
+        n,
+        _rates(noise_rate, transition, p, names, notes),
+        p,
+        beta=beta,
+        gamma=gamma,
+        rounding=rounding,
+        class_size=class_size,
+        classes=names,
+    )
+    # A nominal class size may allow more than (1 - eta_k) n_k; what is selected is never called likely wrong.
+    trusted = np.maximum(whole_part((1 - quota.noise_rate) * n), quota.num)
+    return Selection(
+        score=values,
+        classes=classes,
+        class_index=class_index,
+        rank_in_class=rank_class_by_class(values, class_index, labelled, n),
+        quota=quota,
+        trusted=trusted,
+        kappa=kappa,
+        weight_max=weight_max,
+        notes=(*notes, *_remarks(quota, names, len(never_seen))),
+        probability=_of_label(probabilities, class_index, c),
+    )
+
+
+def rank_class_by_class(score: np.ndarray, class_index: np.ndarray, labelled: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Rank the examples of each class by score (Algorithm 1, lines 9-10): from 1, ties by index, NaN gets 0.
+
+    `labelled` counts the examples of each class, `n` those that have a score. Grouping is one stable sort of
+    small integers (a radix sort), then every class is sorted on its own, in the cache.
+    """
+    rank = np.zeros(len(score), np.int32)
+    grouped = np.argsort(class_index, kind="stable")
+    for stop, size, seen in zip(np.cumsum(labelled), labelled, n, strict=True):
+        members = grouped[stop - size : stop]
+        order = _argsort(score[members])[:seen]
+        rank[members[order]] = np.arange(1, seen + 1, dtype=np.int32)
+    return rank
+
+
+def _argsort(values: np.ndarray) -> np.ndarray:
+    """A stable argsort: numpy's fast one, then equal values put in order of their index."""
+    order = np.argsort(values)
+    ordered = values[order]
+    rises = ordered[1:] != ordered[:-1]
+    if not rises.all():
+        run = np.append(0, np.cumsum(rises)) * len(values)
+        order += run
+        order.sort()
+        order -= run
+    return order
+
+
+def select_globally(score: Any, share: float) -> np.ndarray:
+    """ "Only Mean Loss" of Table 1: the `share` of all examples with the smallest scores, classes ignored."""
+    values = to_numpy(score)
+    if not 0 <= share <= 1:
+        raise InputError(f"share is {share!r}: it must lie between 0 and 1.")
+    mask = np.zeros(len(values), dtype=bool)
+    seen = np.count_nonzero(~np.isnan(values))
+    mask[_argsort(values)[: int(whole_part(share * seen))]] = True
+    return mask
+
+
+class PrecisionRecall(NamedTuple):
+    precision: float  # right ones among the selected; NaN if nothing is selected
+    recall: float  # selected ones among the right; NaN if nothing is right
+
+
+def precision_recall(mask: Any, is_right: Any) -> PrecisionRecall:
+    """How clean a selection is, where a benchmark knows which labels are right."""
+    chosen, right = to_numpy(mask).astype(bool), to_numpy(is_right).astype(bool)
+    if chosen.shape != right.shape:
+        raise InputError(f"mask has shape {chosen.shape}, is_right {right.shape}: one for each.")
+    both = np.count_nonzero(chosen & right)
+    return PrecisionRecall(*(both / total if total else float("nan") for total in (chosen.sum(), right.sum())))
+
+
+def _check(score: np.ndarray, class_index: np.ndarray, kappa: float, weight_max: str) -> None:
+    if score.shape != class_index.shape:
+        raise InputError(f"score has shape {score.shape}, but there are {len(class_index)} labels.")
+    infinite = np.isinf(score)
+    if infinite.any():
+        raise InputError(f"The score of index {infinite.argmax()} is infinite: a missing one is NaN.")
+    if not 0 <= kappa < np.inf:
+        raise InputError(f"kappa is {kappa!r}: it must be finite and at least 0 (equal weights).")
+    if weight_max not in ("selected", "class"):
+        raise InputError(f'weight_max is {weight_max!r}: use "selected" or "class".')
+
+
+def _rates(noise_rate: Any, transition: Any, prior: Any, names: list[Any], notes: list[str]) -> Any:
+    if noise_rate is not None:
+        return by_class("noise_rate", noise_rate, names, notes)
+    if transition is not None:
+        return rates_from_transition(transition, prior)
+    raise InputError("The noise rate is not known: give noise_rate= (share of wrong labels) or transition=.")
+
+
+def _prior(prior: Any, transition: Any, labelled: np.ndarray, names: list[Any], notes: list[str]) -> np.ndarray | None:
+    if transition is not None and len(validate(transition)) != len(names):
+        raise InputError(f"transition is for {len(transition)} classes, but the labels have {len(names)}.")
+    if isinstance(prior, str):
+        if prior != "uniform":
+            raise InputError(f'prior is {prior!r}: the only word for it is "uniform".')
+        return np.full(len(names), 1 / len(names))
+    if prior is not None:
+        shares = np.asarray(by_class("prior", prior, names, notes), np.float64)
+        if isinstance(prior, Mapping) and shares.sum() > 0:
+            # Eq. 2 only knows ratios: the share of a class that no example carries goes to the others
+            shares *= sum(prior.values()) / shares.sum()
+        return shares
+    if transition is not None:
+        return prior_from_labels(transition, labelled)
+    notes.append("The prior is unknown, so the classes are not balanced (gamma = gamma_1).")
+    return None
+
+
+def _of_label(probabilities: Any, class_index: np.ndarray, c: int) -> np.ndarray | None:
+    if probabilities is None:
+        return None
+    table = to_numpy(probabilities)
+    if table.shape != (len(class_index), c):
+        raise InputError(f"probabilities have shape {table.shape}: expected ({len(class_index)}, {c}).")
+    given = table[np.arange(len(class_index)), class_index]
+    bad = ~((given >= 0) & (given <= 1 + 1e-6))
+    if bad.any():
+        raise InputError(f"The probability of the label of index {bad.argmax()} is {given[bad.argmax()]}.")
+    return np.minimum(given, 1)
+
+
+def _remarks(quota: Quota, names: list[Any], never_seen: int) -> list[str]:
+    remarks = [f"Class {name!r} is left out of the balance: {why}." for name, why in quota.left_out.items()]
+    empty = [name for name, num in zip(names, quota.num, strict=True) if num == 0]
+    if empty:
+        remarks.append(f"Nothing is kept of {listed(empty)}.")
+    if never_seen:
+        remarks.append(f"{never_seen} examples were never seen and are not ranked.")
+    return remarks

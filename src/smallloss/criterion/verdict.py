@@ -1,0 +1,172 @@
+"""The verdict: what Lemma 2 and Theorems 1 and 2 say of a transition matrix, class by class, in words."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from smallloss.criterion import transition
+from smallloss.errors import InputError
+
+ROWS_SHOWN = 20
+NAMES_SHOWN = 3
+NAME_LENGTH = 30
+
+
+@dataclass(frozen=True)
+class Break:
+    """A pair that breaks a condition: true class `true` gets `label` with probability `flipped`.
+
+    `kept` is what it should stay below: in a column break the T_kk of the label, in a row break the T_ii of
+    the true class.
+    """
+
+    true: str
+    label: str
+    flipped: float
+    kept: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Facts per class in the order of `classes`; `str(verdict)` is the page for a terminal."""
+
+    classes: tuple[str, ...]
+    trust: bool
+    """Every label is ranked rightly by g* (column dominance everywhere)."""
+    ranking_holds: tuple[bool, ...]
+    """Theorem 1, per label: the right examples have a smaller loss than the wrong ones."""
+    classifier_holds: tuple[bool, ...]
+    """Lemma 2, per true class: a network that fits the noisy labels predicts it rightly."""
+    margin: tuple[float, ...]
+    tolerated_epsilon: tuple[float, ...]
+    """Theorem 2, per label: how far a network may be from ideal before its ranking can break."""
+    column_breaks: tuple[Break, ...]
+    row_breaks: tuple[Break, ...]
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one sentence."""
+        if not self.trust:
+            return (
+                f"Do not trust the ranking: under {self._named(self.ranking_holds, 'labels')} a wrong "
+                "example can have as small a loss as a right one."
+            )
+        ranking = (
+            "under every label the right examples have smaller losses than the wrong ones, while the "
+            f"network's outputs are less than {min(self.tolerated_epsilon):.3f} from ideal"
+        )
+        if all(self.classifier_holds):
+            return f"Trust the ranking: {ranking}."
+        return (
+            f"Trust the ranking, but not a classifier fitted to all labels: {ranking}; such a classifier "
+            f"errs on {self._named(self.classifier_holds, 'true classes')}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values."""
+        facts = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        return {"headline": self.headline, **facts}
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                self.headline,
+                "",
+                *self._table(),
+                *_section("Where the ranking breaks:", self.column_breaks, _column_sentence),
+                *_section("Where a classifier fitted to all labels errs:", self.row_breaks, _row_sentence),
+                "",
+                "All this assumes noise that depends on the true class only, not on the single example.",
+            ]
+        )
+
+    def _named(self, holds: Sequence[bool], noun: str) -> str:
+        failing = [quoted(name) for name, good in zip(self.classes, holds, strict=True) if not good]
+        shown = ", ".join(failing[:NAMES_SHOWN]) + (", ..." if len(failing) > NAMES_SHOWN else "")
+        return f"{len(failing)} of {len(self.classes)} {noun} ({shown})"
+
+    def _table(self) -> list[str]:
+        order = sorted(range(len(self.classes)), key=lambda k: (round(self.margin[k], 9), self.classifier_holds[k]))
+        shown, rest = order[:ROWS_SHOWN], order[ROWS_SHOWN:]
+        names = [one_line(self.classes[k]) for k in shown]
+        width = max(len("class"), *map(len, names))
+        lines = [f"{'class':<{width}}  margin  may be off by  ranking  classifier"]
+        for k, name in zip(shown, names, strict=True):
+            ranking = "holds" if self.ranking_holds[k] else "BREAKS"
+            classifier = "holds" if self.classifier_holds[k] else "ERRS"
+            numbers = f"{self.margin[k]:6.3f}  {self.tolerated_epsilon[k]:13.3f}"
+            lines.append(f"{name:<{width}}  {numbers}  {ranking:<7}  {classifier}")
+        if rest:
+            lines.append(
+                f"and {len(rest)} more, of margin {self.margin[rest[0]]:.3f} or above: the ranking holds in "
+                f"{sum(self.ranking_holds[k] for k in rest)} of them, the classifier in "
+                f"{sum(self.classifier_holds[k] for k in rest)}."
+            )
+        return lines
+
+
+def check(T: ArrayLike, classes: Sequence[str] | None = None) -> Verdict:
+    """The theory's verdict on T (Lemma 2, Theorems 1 and 2); `classes` are the names, in the order of T."""
+    T = transition.validate(T)
+    names = tuple(map(str, range(len(T)) if classes is None else classes))
+    if len(names) != len(T):
+        raise InputError(f"{len(names)} class names were given for a transition matrix of {len(T)} classes.")
+    diagonal = T.diagonal()
+    ranking = transition.column_dominance(T)
+    return Verdict(
+        classes=names,
+        trust=bool(ranking.all()),
+        ranking_holds=tuple(ranking.tolist()),
+        classifier_holds=tuple(transition.row_dominance(T).tolist()),
+        margin=tuple(transition.margin(T).tolist()),
+        tolerated_epsilon=tuple(transition.tolerated_epsilon(T).tolist()),
+        column_breaks=_breaks(T, np.broadcast_to(diagonal[None, :], T.shape), names),
+        row_breaks=_breaks(T, np.broadcast_to(diagonal[:, None], T.shape), names),
+    )
+
+
+def one_line(name: str) -> str:
+    """A class name that cannot break a line or drive a terminal: the unprintable escaped, the long cut."""
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)
+    return safe if len(safe) <= NAME_LENGTH else safe[: NAME_LENGTH - 3] + "..."
+
+
+def quoted(name: str) -> str:
+    """A class name inside a sentence."""
+    return f"'{one_line(name)}'"
+
+
+def _breaks(T: transition.Matrix, kept: transition.Matrix, names: Sequence[str]) -> tuple[Break, ...]:
+    """The pairs i != j with T_ij >= kept_ij, worst first; ties within rounding count, as in dominance."""
+    excess = np.where(np.eye(len(T), dtype=bool), -np.inf, T - kept)
+    pairs = np.argwhere(excess >= -transition.TIE_TOLERANCE).tolist()
+    pairs.sort(key=lambda pair: -round(excess[pair[0], pair[1]], 9))
+    return tuple(Break(names[i], names[j], float(T[i, j]), float(kept[i, j])) for i, j in pairs)
+
+
+def _section(title: str, breaks: Sequence[Break], sentence: Callable[[Break], str]) -> list[str]:
+    if not breaks:
+        return []
+    lines = ["", title, *(f"  {sentence(pair)}" for pair in breaks[:ROWS_SHOWN])]
+    if len(breaks) > ROWS_SHOWN:
+        lines.append(f"  and {len(breaks) - ROWS_SHOWN} more such pairs.")
+    return lines
+
+
+def _column_sentence(pair: Break) -> str:
+    true, label = quoted(pair.true), quoted(pair.label)
+    return (
+        f"label {label}: true {true} examples get it with probability {pair.flipped:.2f}, true {label} ones "
+        f"with {pair.kept:.2f}, so a wrong {label} that is truly {true} has no larger loss than a right one."
+    )
+
+
+def _row_sentence(pair: Break) -> str:
+    true, label = quoted(pair.true), quoted(pair.label)
+    return (
+        f"true {true}: labelled {label} ({pair.flipped:.2f}) at least as often as {true} ({pair.kept:.2f}), "
+        f"so the classifier may call it {label}."
+    )
