@@ -1,0 +1,5 @@
+"""The networks of the paper and of its figures, small ones for the CPU, and the user's own."""
+
+from smallloss.models.registry import build, names
+
+__all__ = ["build", "names"]

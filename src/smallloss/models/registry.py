@@ -1,0 +1,121 @@
+"""One registry of networks, and one door for the user's own. Torch is imported only when a net is built."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from smallloss.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+_NETS = {
+    "wrn-28-2": "wide_resnet:WideResNet28x2",
+    "preact-resnet-32": "preact_resnet:PreActResNet32",
+    "preact-resnet-18": "preact_resnet:PreActResNet18",
+    "small-convnet": "small_convnet:SmallConvNet",
+    "mlp": "mlp:MLP",
+}
+
+
+def names() -> tuple[str, ...]:
+    """The networks known by name."""
+    return tuple(_NETS)
+
+
+def build(
+    net: str | nn.Module | Callable[..., nn.Module],
+    *,
+    classes: int,
+    in_shape: tuple[int, ...],
+    **settings: Any,
+) -> nn.Module:
+    """A network from `in_shape` inputs, (channels, height, width) or (features,), to `classes` logits.
+
+    `net` is a known name, a module, or a function that makes one from nothing or from (classes, in_shape).
+    The weights follow torch's random state: seed it first to get the same network again.
+    """
+    if isinstance(net, str):
+        return _build_known(net, classes, in_shape, settings)
+    if settings:
+        given = ", ".join(settings)
+        raise InputError(f"The settings {given} apply only to a network given by name; set them in your own module.")
+    from torch import nn
+
+    module = net if isinstance(net, nn.Module) else _call_factory(net, classes, in_shape)
+    _check_logits(module, classes, in_shape)
+    return module
+
+
+def _build_known(name: str, classes: int, in_shape: tuple[int, ...], settings: dict[str, Any]) -> nn.Module:
+    if name not in _NETS:
+        raise InputError(f"There is no network named {name!r}; the known ones are {', '.join(names())}.")
+    if name != "mlp" and len(in_shape) != 3:
+        raise InputError(f"{name} needs pictures, but each input has the shape {tuple(in_shape)}; use mlp instead.")
+    file, class_name = _NETS[name].split(":")
+    make = getattr(importlib.import_module(f"smallloss.models.{file}"), class_name)
+    known = [p for p in inspect.signature(make).parameters if p not in ("classes", "in_shape")]
+    for setting in settings:
+        if setting not in known:
+            offer = f"it has {', '.join(known)}" if known else "it has none"
+            raise InputError(f"{name} has no setting named {setting!r}; {offer}.")
+    module: nn.Module = make(classes=classes, in_shape=tuple(in_shape), **settings)
+    return module
+
+
+def _call_factory(factory: Any, classes: int, in_shape: tuple[int, ...]) -> nn.Module:
+    from torch import nn
+
+    if not callable(factory):
+        kind = type(factory).__name__
+        raise InputError(
+            f"A network is a name, a torch module or a function that makes one, not a value of type {kind}."
+        )
+    signature = inspect.signature(factory)
+    # A function that names both parameters wants them; one whose parameters all have defaults wants nothing.
+    for args, kwargs in (
+        ((), {"classes": classes, "in_shape": in_shape}),
+        ((), {}),
+        ((classes, in_shape), {}),
+    ):
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError:
+            continue
+        made = factory(*args, **kwargs)
+        if not isinstance(made, nn.Module):
+            raise InputError(
+                f"The function given for the network returned a {type(made).__name__}, not a torch module."
+            )
+        return made
+    raise InputError(
+        f"The function given for the network has the parameters {signature}; "
+        "it must take none, or the number of classes and the input shape."
+    )
+
+
+def _check_logits(module: nn.Module, classes: int, in_shape: tuple[int, ...]) -> None:
+    """Run one zero input in eval mode: the network must answer with [1, classes] logits."""
+    import torch
+
+    weights = next(module.parameters(), None)
+    zero = torch.zeros(1, *in_shape, device=None if weights is None else weights.device)
+    modes = [(part, part.training) for part in module.modules()]
+    try:
+        with torch.no_grad():
+            logits = module.eval()(zero)
+    except Exception as error:
+        raise InputError(f"The network given does not accept an input of shape {(1, *in_shape)}: {error}") from error
+    finally:
+        for part, training in modes:
+            part.training = training
+    if not isinstance(logits, torch.Tensor):
+        raise InputError(f"The network given returns a {type(logits).__name__}; it must return a tensor of logits.")
+    if tuple(logits.shape) != (1, classes):
+        raise InputError(
+            f"The network given returns the shape {tuple(logits.shape)} for one input; "
+            f"with {classes} classes it must return (1, {classes})."
+        )
