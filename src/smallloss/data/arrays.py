@@ -1,0 +1,133 @@
+"""Arrays in memory, .npz files and memory-mapped .npy files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smallloss.data.dataset import Dataset
+from smallloss.data.labels import encode_labels, label_names
+from smallloss.data.npz import read_npy, read_npz
+from smallloss.errors import InputError
+
+_CHANNELS = (1, 3, 4)
+
+
+def from_arrays(
+    inputs: Any,
+    labels: Any,
+    *,
+    name: str = "arrays",
+    ids: Sequence[Any] = (),
+    true_labels: Any = None,
+    test: tuple[Any, Any] | None = None,
+) -> Dataset:
+    """A dataset from pictures [n, h, w], [n, h, w, c] or [n, c, h, w], or features [n, d], and any labels."""
+    x = as_inputs(inputs)
+    if true_labels is None:
+        codes, classes = encode_labels(labels)
+        true_codes = None
+    else:
+        # A class may have lost all its labels to noise, or gained its first: the classes are those of both.
+        both, classes = encode_labels(np.concatenate([label_names(labels), label_names(true_labels)]))
+        codes, true_codes = both[: len(labels)], both[len(labels) :]
+    test_set = None
+    if test is not None:
+        test_codes, _ = encode_labels(test[1], classes)
+        test_set = Dataset(as_inputs(test[0]), test_codes, classes, name=f"{name} test", true_labels=test_codes)
+        if test_set.inputs.shape[1:] != x.shape[1:]:
+            raise InputError(
+                f"The test inputs have the shape {test_set.inputs.shape[1:]} each, the others {x.shape[1:]}; "
+                "they must be alike."
+            )
+    return Dataset(
+        x,
+        codes,
+        classes,
+        name=name,
+        ids=[str(value) for value in ids],
+        true_labels=true_codes,
+        test=test_set,
+        flip=x.ndim == 4 and x.shape[3] >= 3,  # gray pictures are mostly characters, which have a reading direction
+    )
+
+
+def as_inputs(inputs: Any) -> np.ndarray:
+    """uint8 pictures [n, h, w, c] or float32 features [n, d]; a mapped array of that type stays mapped."""
+    array = inputs if isinstance(inputs, np.ndarray) else np.asarray(inputs)
+    if array.dtype.kind not in "buif":
+        raise InputError(f"The inputs are of type {array.dtype}; they must be numbers.")
+    if array.ndim == 2:
+        return _features(array)
+    if array.ndim == 3:
+        array = array[..., None]
+    if array.ndim != 4:
+        raise InputError(
+            f"The inputs have the shape {array.shape}; "
+            "pictures have [n, h, w], [n, h, w, c] or [n, c, h, w], features [n, d]."
+        )
+    if array.shape[3] not in _CHANNELS:
+        if array.shape[1] not in _CHANNELS:
+            raise InputError(f"The pictures have the shape {array.shape}: no axis holds 1, 3 or 4 channels.")
+        array = array.transpose(0, 2, 3, 1)
+    return array if array.dtype == np.uint8 else _bytes(array)
+
+
+def _features(array: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        array = array if array.dtype == np.float32 else array.astype(np.float32)
+    for start in range(0, len(array), 65536):
+        bad = ~np.isfinite(array[start : start + 65536]).all(axis=1)
+        if bad.any():
+            row = start + int(np.argmax(bad))
+            column = int(np.argmin(np.isfinite(array[row])))
+            raise InputError(
+                f"Feature {column} of the example at index {row} is {array[row, column]}; "
+                "fill or drop missing and infinite values first."
+            )
+    return array
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    """Pictures of floats in 0..1, or of numbers in 0..255, as uint8."""
+    low, high = (float(array.min()), float(array.max())) if array.size else (0.0, 0.0)
+    if not (low >= 0 and high <= 255):
+        raise InputError(
+            f"The pictures hold values from {low:g} to {high:g}; they must lie in 0..1 or in 0..255 "
+            "(give them before normalisation)."
+        )
+    scale = 255.0 if array.dtype.kind in "bf" and high <= 1 else 1.0
+    return np.rint(array.astype(np.float32) * scale).astype(np.uint8)
+
+
+def load_npz(path: Path) -> Dataset:
+    """x (or X, inputs) and y (or labels); optionally ids, true_labels, and x_test with y_test."""
+    arrays = read_npz(path)
+    inputs, labels = _first(arrays, path, "x", "X", "inputs"), _first(arrays, path, "y", "labels")
+    test = None
+    if "x_test" in arrays or "y_test" in arrays:
+        test = _first(arrays, path, "x_test"), _first(arrays, path, "y_test")
+    return from_arrays(
+        inputs,
+        labels,
+        name=path.name,
+        ids=arrays["ids"].tolist() if "ids" in arrays else (),
+        true_labels=arrays.get("true_labels"),
+        test=test,
+    )
+
+
+def load_npy(path: Path, labels: str | Path | None) -> Dataset:
+    """Inputs mapped from one .npy file, labels from another."""
+    inputs = read_npy(path, mapped=True)
+    if labels is None:
+        raise InputError(f"{path} holds inputs only; give its labels as a second .npy file (labels=PATH).")
+    return from_arrays(inputs, read_npy(labels), name=path.name)
+
+
+def _first(arrays: dict[str, np.ndarray], path: Path, *keys: str) -> np.ndarray:
+    for key in keys:
+        if key in arrays:
+            return arrays[key]
+    raise InputError(f"{path} has no array named {' or '.join(keys)}; it has {', '.join(arrays) or 'none'}.")

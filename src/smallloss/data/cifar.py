@@ -1,0 +1,187 @@
+"""CIFAR-10 and CIFAR-100 from the official files: binary or python version, unpacked or as tar.gz."""
+
+import tarfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from smallloss.criterion.transition import CIFAR10_MAP
+from smallloss.data.dataset import Dataset
+from smallloss.data.restricted_pickle import read_pickle
+from smallloss.errors import InputError
+
+_PIXELS = 3 * 32 * 32
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """One official distribution: its folder, its files, and how a file holds its records."""
+
+    folder: str
+    train: tuple[str, ...]
+    test: str
+    meta: str
+    labels: str  # the key of the labels in a python file, of the names in a meta file
+    label_bytes: int  # bytes before the pixels of a binary record; the last of them is the label; 0: python version
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return (*self.train, self.test)
+
+    def share(self, file: str) -> int:
+        """A file holds this many times the test set: a batch of CIFAR-10 once, CIFAR-100's train 5 times."""
+        return 1 if file == self.test else 5 // len(self.train)
+
+
+_BATCHES = tuple(f"data_batch_{i}" for i in range(1, 6))
+_LAYOUTS = {
+    "cifar10": (
+        _Layout(
+            "cifar-10-batches-bin",
+            tuple(f"{name}.bin" for name in _BATCHES),
+            "test_batch.bin",
+            "batches.meta.txt",
+            "",
+            1,
+        ),
+        _Layout("cifar-10-batches-py", _BATCHES, "test_batch", "batches.meta", "label", 0),
+    ),
+    "cifar100": (
+        _Layout("cifar-100-binary", ("train.bin",), "test.bin", "fine_label_names.txt", "", 2),
+        _Layout("cifar-100-python", ("train",), "test", "meta", "fine_label", 0),
+    ),
+}
+_CLASSES = {"cifar10": 10, "cifar100": 100}
+_NORMALISATION = {  # methods sheet, section 1: the constants of the authors' code
+    "cifar10": ((0.491, 0.482, 0.447), (0.247, 0.243, 0.262)),
+    "cifar100": ((0.5071, 0.4865, 0.4465), (0.2673, 0.2564, 0.2762)),
+}
+
+
+def load_cifar(name: str, path: Path) -> Dataset:
+    """`name` is cifar10 or cifar100; `path` the official folder, its parent, or the official tar.gz."""
+    layout, files = _find(name, path)
+    missing = [file for file in layout.files if file not in files]
+    if missing:
+        raise InputError(f"{path} lacks {', '.join(missing)} of {layout.folder}; unpack the official archive again.")
+    read = _read_python if layout.label_bytes == 0 else _read_binary
+    parts = read(layout, files, path)
+    classes = _class_names(layout, files, path, _CLASSES[name])
+    images = np.concatenate([pixels.reshape(-1, 3, 32, 32) for pixels, _ in parts]).transpose(0, 2, 3, 1)
+    labels = np.concatenate([labels for _, labels in parts]).astype(np.int64)
+    images = np.ascontiguousarray(images)
+    n = len(images) - len(parts[-1][1])
+    test = Dataset(images[n:], labels[n:], classes, f"{name} test", true_labels=labels[n:])
+    return Dataset(
+        images[:n],
+        labels[:n],
+        classes,
+        name,
+        true_labels=labels[:n],
+        test=test,
+        normalisation=_NORMALISATION[name],
+        flip=True,
+        class_map=tuple(CIFAR10_MAP) if name == "cifar10" else None,
+    )
+
+
+def _find(name: str, path: Path) -> tuple[_Layout, dict[str, bytes]]:
+    """The layout that is there, and the bytes of its files by name."""
+    look: Callable[[Path, _Layout], dict[str, bytes]] = _from_tar if path.is_file() else _from_folder
+    for layout in _LAYOUTS[name]:
+        files = look(path, layout)
+        if files.keys() & set(layout.files):
+            return layout, files
+    folders = " or ".join(layout.folder for layout in _LAYOUTS[name])
+    raise InputError(
+        f"There is no {name} at {path}: looked for {folders}, or its tar.gz. "
+        "Download the official archive yourself and give its path; nothing is fetched for you."
+    )
+
+
+def _from_folder(path: Path, layout: _Layout) -> dict[str, bytes]:
+    for folder in (path / layout.folder, path):
+        if (folder / layout.test).is_file() or (folder / layout.train[0]).is_file():
+            wanted = (*layout.files, layout.meta)
+            return {file: (folder / file).read_bytes() for file in wanted if (folder / file).is_file()}
+    return {}
+
+
+def _from_tar(path: Path, layout: _Layout) -> dict[str, bytes]:
+    """Read in memory, never extracted, so that no name inside can lead outside."""
+    wanted = {str(PurePosixPath(layout.folder, file)): file for file in (*layout.files, layout.meta)}
+    files = {}
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                file = wanted.get(str(PurePosixPath(member.name)))
+                content = archive.extractfile(member) if file and member.isfile() else None
+                if file and content:
+                    files[file] = content.read()
+    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+        raise InputError(
+            f"{path} ({path.stat().st_size} bytes) is not a whole tar archive: {error}. Download it again."
+        ) from error
+    return files
+
+
+def _read_binary(layout: _Layout, files: dict[str, bytes], path: Path) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The pixels and labels of each file; a record is its label bytes, then its pixels."""
+    record = layout.label_bytes + _PIXELS
+    _check_sizes(layout, path, [len(files[file]) for file in layout.files], record, "bytes")
+    tables = [np.frombuffer(files[file], dtype=np.uint8).reshape(-1, record) for file in layout.files]
+    return [(table[:, layout.label_bytes :], table[:, layout.label_bytes - 1]) for table in tables]
+
+
+def _read_python(layout: _Layout, files: dict[str, bytes], path: Path) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The pixels and labels of each file, a pickled dictionary."""
+    parts = []
+    for file in layout.files:
+        content = _text_keys(read_pickle(files[file], f"{path}: {file}"))
+        pixels, labels = content.get("data"), np.asarray(content.get(f"{layout.labels}s"))
+        if not isinstance(pixels, np.ndarray) or pixels.dtype != np.uint8 or pixels.shape[1:] != (_PIXELS,):
+            raise InputError(f"{path}: {file} holds no uint8 array 'data' of shape [n, {_PIXELS}].")
+        if labels.dtype.kind not in "iu" or labels.shape != (len(pixels),):
+            raise InputError(f"{path}: {file} does not hold a number in '{layout.labels}s' for each picture.")
+        parts.append((pixels, labels))
+    _check_sizes(layout, path, [len(labels) for _, labels in parts], 1, "pictures")
+    return parts
+
+
+def _check_sizes(layout: _Layout, path: Path, sizes: list[int], record: int, unit: str) -> None:
+    """The sizes of a set's files are in fixed proportion: the longest tells what the others should hold."""
+    test_records = max(
+        -(-size // (record * layout.share(file))) for file, size in zip(layout.files, sizes, strict=True)
+    )
+    for file, size in zip(layout.files, sizes, strict=True):
+        expected = max(1, test_records) * layout.share(file) * record
+        if size != expected:
+            raise InputError(
+                f"{path}: {file} is cut short: expected {expected} {unit} beside the other files of the set, "
+                f"found {size}. Unpack the official archive again."
+            )
+
+
+def _text_keys(content: object) -> dict[str, object]:
+    if not isinstance(content, dict):
+        return {}
+    return {key.decode() if isinstance(key, bytes) else str(key): value for key, value in content.items()}
+
+
+def _class_names(layout: _Layout, files: dict[str, bytes], path: Path, classes: int) -> tuple[str, ...]:
+    """The official names; numbers where somebody left the meta file behind."""
+    if layout.meta not in files:
+        return tuple(str(code) for code in range(classes))
+    if layout.label_bytes == 0:
+        meta = _text_keys(read_pickle(files[layout.meta], f"{path}: {layout.meta}"))
+        listed = meta.get(f"{layout.labels}_names", [])
+        raw = listed if isinstance(listed, list) else []
+    else:
+        raw = files[layout.meta].split()
+    names = tuple(name.decode() if isinstance(name, bytes) else str(name) for name in raw)
+    if len(names) != classes:
+        raise InputError(f"{path}: {layout.meta} names {len(names)} classes; there are {classes}.")
+    return names

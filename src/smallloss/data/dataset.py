@@ -1,0 +1,134 @@
+"""`Dataset`: what every source becomes, and all that the rest of the package knows about data."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Optional
+
+import numpy as np
+
+from smallloss.errors import InputError
+
+_CHUNK_BYTES = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Examples in input order, their observed labels, and what is known about them.
+
+    `inputs` are uint8 pictures [n, height, width, channels] or float32 features [n, d], in memory or mapped.
+    `labels` are the observed, possibly wrong ones, as codes 0..c-1 into `classes`. `true_labels` exist only
+    where a benchmark knows them. `normalisation` is a (mean, std) per channel in units of 0..1 for pictures,
+    or per feature; it is computed from the inputs where a benchmark has no official one.
+    """
+
+    inputs: np.ndarray
+    labels: np.ndarray
+    classes: tuple[str, ...]
+    name: str = "arrays"
+    ids: Sequence[str] = ()
+    true_labels: np.ndarray | None = None
+    test: Optional["Dataset"] = None
+    normalisation: tuple[Sequence[float], Sequence[float]] | None = None
+    flip: bool = False
+    class_map: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.inputs.dtype == np.uint8 and self.inputs.ndim == 4) and not (
+            self.inputs.dtype == np.float32 and self.inputs.ndim == 2
+        ):
+            raise InputError(
+                f"Inputs are uint8 pictures [n, height, width, channels] or float32 features [n, d], "
+                f"not {self.inputs.dtype} of shape {self.inputs.shape}."
+            )
+        if len(self.inputs) == 0:
+            raise InputError(f"{self.name} holds no examples.")
+        self._check_codes("labels", self.labels)
+        if self.true_labels is not None:
+            self._check_codes("true labels", self.true_labels)
+        if not len(self.ids):
+            object.__setattr__(self, "ids", [str(index) for index in range(len(self))])
+        elif len(self.ids) != len(self):
+            raise InputError(f"{self.name} has {len(self)} inputs but {len(self.ids)} ids; give one id per example.")
+
+    def _check_codes(self, what: str, codes: np.ndarray) -> None:
+        if codes.shape != (len(self),):
+            raise InputError(f"{self.name} has {len(self)} inputs but {what} of shape {codes.shape}; give one each.")
+        if codes.dtype != np.int64:
+            raise InputError(f"The {what} of {self.name} are {codes.dtype}; they must be int64 codes.")
+        bad = np.flatnonzero((codes < 0) | (codes >= len(self.classes)))
+        if len(bad):
+            raise InputError(
+                f"The {what} of {self.name} hold the code {codes[bad[0]]} at index {bad[0]}; "
+                f"with {len(self.classes)} classes they run from 0 to {len(self.classes) - 1}."
+            )
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def is_image(self) -> bool:
+        return self.inputs.ndim == 4
+
+    @property
+    def in_shape(self) -> tuple[int, ...]:
+        """One input as a network sees it: (channels, height, width), or (features,)."""
+        _, *shape = self.inputs.shape
+        return (shape[2], shape[0], shape[1]) if self.is_image else (shape[0],)
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self._mean_and_std[0]
+
+    @property
+    def std(self) -> np.ndarray:
+        return self._mean_and_std[1]
+
+    @cached_property
+    def _mean_and_std(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.normalisation is not None:
+            mean, std = (np.asarray(values, dtype=np.float64) for values in self.normalisation)
+            return mean, std
+        return self._measure()
+
+    def _measure(self) -> tuple[np.ndarray, np.ndarray]:
+        channels = self.inputs.shape[-1]
+        scale = 255.0 if self.is_image else 1.0
+        count = self.inputs.size // channels
+        mean = sum(c.reshape(-1, channels).sum(0, dtype=np.float64) for c in self._chunks()) / (count * scale)
+        # Around the mean, not from the sum of squares: features far from zero would lose their spread.
+        squares = sum(((c.reshape(-1, channels) / scale - mean) ** 2).sum(0) for c in self._chunks())
+        std = np.sqrt(squares / count)
+        return mean, np.where(std > 0, std, 1.0)  # a constant feature is centred and left alone
+
+    def _chunks(self) -> Iterator[np.ndarray]:
+        rows = max(1, _CHUNK_BYTES // max(1, self.inputs[0].nbytes))
+        for start in range(0, len(self), rows):
+            yield self.inputs[start : start + rows]
+
+    def fingerprint(self) -> str:
+        """SHA-256 over shapes, types, inputs, labels and classes: the data a run was made from."""
+        digest = hashlib.sha256()
+        for array in (self.inputs, self.labels):
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+        for chunk in self._chunks():
+            digest.update(np.ascontiguousarray(chunk).data)
+        digest.update(np.ascontiguousarray(self.labels).data)
+        digest.update("\0".join(self.classes).encode())
+        return digest.hexdigest()
+
+    def with_labels(self, labels: np.ndarray) -> "Dataset":
+        """The same examples under other observed labels (noise drawn, human relabelling); truth is kept."""
+        return replace(self, labels=np.asarray(labels, dtype=np.int64))
+
+    def take(self, index: np.ndarray) -> "Dataset":
+        """The examples at `index`, in that order, normalised like the whole."""
+        return replace(
+            self,
+            inputs=self.inputs[index],
+            labels=self.labels[index],
+            ids=[self.ids[i] for i in index],
+            true_labels=None if self.true_labels is None else self.true_labels[index],
+            normalisation=(self.mean.tolist(), self.std.tolist()),
+        )

@@ -1,0 +1,86 @@
+"""The idx files of MNIST and Fashion-MNIST, gzipped or not."""
+
+import gzip
+import math
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from smallloss.data.dataset import Dataset
+from smallloss.data.labels import encode_labels
+from smallloss.errors import InputError
+
+_UNSIGNED_BYTE = 8
+
+
+def find_idx(folder: Path, stem: str) -> Path | None:
+    """`stem` as the official sets spell it, plain or gzipped."""
+    candidates = (folder / f"{stem}{suffix}" for suffix in ("", ".gz"))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def holds_idx(folder: Path) -> bool:
+    return find_idx(folder, "train-images-idx3-ubyte") is not None
+
+
+def load_idx(folder: Path) -> Dataset:
+    """The train files of a folder, and the official test set where its t10k files are there.
+
+    With the official test set beside it this is a benchmark, and its labels count as true.
+    """
+    images, labels = _pair(folder, "train")
+    codes, classes = encode_labels(labels)
+    test = None
+    if find_idx(folder, "t10k-images-idx3-ubyte") is not None:
+        test_images, test_labels = _pair(folder, "t10k")
+        test_codes, _ = encode_labels(test_labels, classes)
+        test = Dataset(test_images, test_codes, classes, name=f"{folder.name} test", true_labels=test_codes)
+    return Dataset(images, codes, classes, name=folder.name, true_labels=None if test is None else codes, test=test)
+
+
+def _pair(folder: Path, part: str) -> tuple[np.ndarray, np.ndarray]:
+    files = {}
+    for kind, stem in (("images", f"{part}-images-idx3-ubyte"), ("labels", f"{part}-labels-idx1-ubyte")):
+        found = find_idx(folder, stem)
+        if found is None:
+            raise InputError(f"There is no file {stem} or {stem}.gz in {folder}; put the idx files of the set there.")
+        files[kind] = found
+    images, labels = read_idx(files["images"], dimensions=3), read_idx(files["labels"], dimensions=1)
+    if len(images) != len(labels):
+        raise InputError(
+            f"{files['images']} holds {len(images)} pictures but {files['labels']} {len(labels)} labels; "
+            "they must belong together."
+        )
+    return images[..., None], labels
+
+
+def read_idx(path: Path, dimensions: int) -> np.ndarray:
+    """One idx file of unsigned bytes: magic, sizes, then the values."""
+    data = _read(path)
+    header = 4 + 4 * dimensions
+    if len(data) < header:
+        raise InputError(f"{path} is cut short: its header alone takes {header} bytes, found {len(data)}.")
+    magic = (0, 0, _UNSIGNED_BYTE, dimensions)
+    if tuple(data[:4]) != magic:
+        raise InputError(
+            f"{path} does not begin like an idx file of unsigned bytes in {dimensions} dimensions: "
+            f"expected {bytes(magic).hex()}, found {data[:4].hex()}."
+        )
+    shape = struct.unpack(f">{dimensions}I", data[4:header])
+    expected = header + math.prod(shape)
+    if len(data) != expected:
+        fault = "is cut short" if len(data) < expected else "is too long"
+        raise InputError(f"{path} {fault}: expected {expected} bytes for the shape {shape}, found {len(data)}.")
+    return np.frombuffer(data, dtype=np.uint8, offset=header).reshape(shape).copy()
+
+
+def _read(path: Path) -> bytes:
+    data = path.read_bytes()
+    if path.suffix != ".gz":
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path} ({len(data)} bytes) is not a whole gzip file: {error}") from error

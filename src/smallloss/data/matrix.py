@@ -1,0 +1,78 @@
+"""A transition matrix from a file, with or without the names of its classes."""
+
+from pathlib import Path
+
+import numpy as np
+
+from smallloss.data.npz import read_npy, require_file
+from smallloss.data.tables import read_rows, read_table
+from smallloss.errors import InputError
+
+
+def read_matrix(path: str | Path) -> tuple[np.ndarray, tuple[str, ...] | None]:
+    """(T, class names or None) from .csv, .npy or .parquet. Rows are true classes.
+
+    A csv may name the classes in a header row, in its first column, or in both; a parquet file names them in
+    its columns.
+    """
+    path = require_file(path, "matrix")
+    if path.suffix == ".npy":
+        T = read_npy(path)
+        if T.ndim != 2 or T.shape[0] != T.shape[1] or T.dtype.kind not in "iuf":
+            raise InputError(
+                f"{path} holds {T.dtype} of shape {T.shape}; a matrix of numbers has c rows and c columns."
+            )
+        return _finite(T.astype(np.float64), path), None
+    if path.suffix == ".parquet":
+        table = read_table(path)
+        columns = [[str(cell) for cell in column.to_pylist()] for column in table.columns]
+        rows = [table.column_names, *map(list, zip(*columns, strict=True))]
+    elif path.suffix == ".csv":
+        rows = [[cell.strip() for cell in row] for row in read_rows(path)]
+    else:
+        raise InputError(f"{path} is none of .csv, .npy and .parquet; give the matrix in one of these.")
+    return _from_cells(rows, path)
+
+
+def _from_cells(rows: list[list[str]], path: Path) -> tuple[np.ndarray, tuple[str, ...] | None]:
+    height, width = len(rows), len(rows[0])
+    for number, row in enumerate(rows, start=1):
+        if len(row) != width:
+            raise InputError(f"Line {number} of {path} has {len(row)} cells, the first has {width}.")
+    # One line more than columns is a header, one column more than lines holds names; a square with both has a
+    # corner that is no number.
+    framed = height == width and not _is_number(rows[0][0])
+    header = framed or height == width + 1
+    named = framed or width == height + 1
+    if height - header != width - named:
+        raise InputError(f"{path} has {height} lines and {width} columns; a matrix has as many rows as columns.")
+    body = [row[named:] for row in rows[header:]]
+    across = tuple(rows[0][named:]) if header else None
+    down = tuple(row[0] for row in rows[header:]) if named else None
+    if across and down and across != down:
+        raise InputError(
+            f"{path} names its columns {', '.join(across)} but its rows {', '.join(down)}; they must agree."
+        )
+    for i, row in enumerate(body, start=1):
+        for j, cell in enumerate(row, start=1):
+            if not _is_number(cell):
+                raise InputError(f"Row {i}, column {j} of the matrix in {path} is {cell!r}, which is no number.")
+    return _finite(np.array(body, dtype=np.float64), path), across or down
+
+
+def _finite(T: np.ndarray, path: Path) -> np.ndarray:
+    bad = np.argwhere(~np.isfinite(T))
+    if len(bad):
+        i, j = bad[0]
+        raise InputError(
+            f"Row {i + 1}, column {j + 1} of the matrix in {path} is {T[i, j]}; it must be a finite number."
+        )
+    return T
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell

@@ -1,0 +1,87 @@
+"""Protocols: which examples train, which validate and with which labels, which test.
+
+Every draw is a pure function of (seed, purpose, index): example i gets the i-th number of a stream, and the
+smallest numbers of each class are drawn.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from smallloss.data.dataset import Dataset
+from smallloss.errors import InputError
+
+PROTOCOLS = ("paper", "full", "honest")
+_VALIDATION, _HELD_OUT = 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Indices into the dataset, rising. Validation uses true labels (`clean`) or observed ones (`noisy`)."""
+
+    train: np.ndarray
+    validation: np.ndarray
+    validation_labels: Literal["clean", "noisy"]
+    test: Dataset | None
+
+
+def split(dataset: Dataset, protocol: str, seed: int, *, share: float = 0.1, within: np.ndarray | None = None) -> Split:
+    """Divide a dataset, or the part of it `within` an index, as a protocol says.
+
+    paper: `share` of each true class validates with its true labels (CIFAR: 45,000 and 5,000).
+    full: all examples train, none validates.
+    honest: `share` of each observed class validates with the labels as they are.
+    """
+    index = np.arange(len(dataset)) if within is None else np.sort(np.asarray(within, dtype=np.int64))
+    if protocol == "paper":
+        if dataset.true_labels is None:
+            raise InputError(
+                f"The protocol paper validates with true labels, and those of {dataset.name} are not known; "
+                "use honest or full."
+            )
+        validation = _draw(dataset.true_labels, index, share, seed, _VALIDATION)
+    elif protocol == "honest":
+        validation = _draw(dataset.labels, index, share, seed, _VALIDATION)
+    elif protocol == "full":
+        validation = np.empty(0, dtype=np.int64)
+    else:
+        raise InputError(f"There is no protocol {protocol!r}; the known ones are {', '.join(PROTOCOLS)}.")
+    train = np.setdiff1d(index, validation, assume_unique=True)
+    _require_every_class(dataset, train)
+    return Split(train, validation, "clean" if protocol == "paper" else "noisy", dataset.test)
+
+
+def hold_out(dataset: Dataset, seed: int, *, share: float = 0.2) -> tuple[np.ndarray, np.ndarray]:
+    """(kept, held out): a test part for data without an official one, `share` of each observed class."""
+    index = np.arange(len(dataset))
+    held_out = _draw(dataset.labels, index, share, seed, _HELD_OUT)
+    kept = np.setdiff1d(index, held_out, assume_unique=True)
+    _require_every_class(dataset, kept)
+    return kept, held_out
+
+
+def _draw(strata: np.ndarray, index: np.ndarray, share: float, seed: int, purpose: int) -> np.ndarray:
+    """`share` of each stratum, rounded, and never the last example of one."""
+    if not 0 < share < 1:
+        raise InputError(f"The share to set aside is {share}; it must lie between 0 and 1.")
+    if seed < 0:
+        raise InputError(f"The seed is {seed}; it must be zero or more.")
+    stream = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, purpose])))
+    u = stream.random(len(strata))
+    drawn = []
+    for stratum in np.unique(strata[index]):
+        members = index[strata[index] == stratum]
+        count = min(int(np.floor(share * len(members) + 0.5)), len(members) - 1)
+        drawn.append(members[np.argsort(u[members], kind="stable")[:count]])
+    return np.sort(np.concatenate(drawn))
+
+
+def _require_every_class(dataset: Dataset, train: np.ndarray) -> None:
+    counts = np.bincount(dataset.labels[train], minlength=len(dataset.classes))
+    missing = [dataset.classes[code] for code in np.flatnonzero(counts == 0)]
+    if missing:
+        raise InputError(
+            f"No training example of {dataset.name} carries the label "
+            f"{' or '.join(map(repr, missing[:10]))}; give each class one, or remove the class."
+        )

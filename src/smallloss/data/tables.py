@@ -1,0 +1,154 @@
+"""Tables as files: csv and parquet, read by column name and written atomically."""
+
+import csv
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smallloss import files
+from smallloss.data.npz import require_file
+from smallloss.errors import InputError
+
+_NEVER_SEEN = {"", "nan", "null", "none", "na"}
+_FORMULA = "=+-@\t\r"
+
+
+def read_table(path: str | Path) -> Any:
+    """A csv file (all columns text, empty cells null) or a parquet file as an Arrow table."""
+    path = require_file(path, "table")
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        if path.suffix == ".parquet":
+            table = parquet.read_table(path, partitioning=None)
+        elif path.suffix == ".csv":
+            table = _read_csv(path)
+        else:
+            raise InputError(f"{path} is neither .csv nor .parquet; give the table in one of these.")
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path} cannot be read as a {path.suffix[1:]} file: {error}") from error
+    for name in table.column_names:
+        if table.column_names.count(name) > 1:
+            raise InputError(f"{path} has more than one column named {name!r}; rename one of them.")
+    return table
+
+
+def _read_csv(path: Path) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    header = read_rows(path, limit=1)[0]
+    faulty: list[Any] = []
+
+    def skip(row: Any) -> str:
+        faulty.append(row)
+        return "skip"
+
+    table = arrow_csv.read_csv(
+        path,
+        read_options=arrow_csv.ReadOptions(use_threads=False),  # only then are faulty rows numbered
+        parse_options=arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types={name: pa.string() for name in header}, null_values=[""], strings_can_be_null=True
+        ),
+    )
+    if faulty:
+        row = faulty[0]
+        raise InputError(
+            f"Row {row.number - 1} of {path} has {row.actual_columns} cells; the header names {row.expected_columns}."
+        )
+    return table.rename_columns([name.strip() for name in header])
+
+
+def read_rows(path: Path, limit: int | None = None) -> list[list[str]]:
+    """The rows of a csv file as text, empty lines left out."""
+    rows: list[list[str]] = []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for row in csv.reader(file, strict=True):
+                if row:
+                    rows.append(row)
+                if len(rows) == limit:
+                    break
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} cannot be read as a csv file in UTF-8: {error}") from error
+    if not rows:
+        raise InputError(f"{path} is empty.")
+    return rows
+
+
+def read_numbers(column: Any, name: str, path: Path) -> np.ndarray:
+    """A column as float64. Empty cells and NaN are NaN, never seen; any other non-number is an error."""
+    import pyarrow as pa
+
+    try:
+        numbers: np.ndarray = column.cast(pa.float64()).to_numpy()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        numbers = np.array([np.inf])
+    if np.isinf(numbers).any():  # cell by cell, to say which one it is, or to find that all are well after all
+        where = f"of column {name!r} in {path}"
+        cells = enumerate(column.to_pylist(), start=1)
+        numbers = np.array([_number(cell, f"Row {row} {where}") for row, cell in cells])
+    return numbers
+
+
+def _number(cell: Any, where: str) -> float:
+    if cell is None or (isinstance(cell, str) and cell.strip().lower() in _NEVER_SEEN):
+        return math.nan
+    try:
+        number = float(cell)
+    except (TypeError, ValueError):
+        number = math.inf
+    if math.isinf(number) or (isinstance(cell, str) and "_" in cell):
+        raise InputError(f"{where} is {cell!r}, which is no finite number; leave a cell empty where there is none.")
+    return number
+
+
+def write_table(path: str | Path, columns: Mapping[str, Any]) -> Path:
+    """Columns of equal length as csv or parquet, by the ending of `path`; parquet keeps every value exactly.
+
+    In csv a text that a spreadsheet would take for a formula gets a leading apostrophe; numbers never do.
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+    from pyarrow import parquet
+
+    path = Path(path)
+    sink = pa.BufferOutputStream()
+    if path.suffix == ".parquet":
+        parquet.write_table(pa.table({name: _arrow(values) for name, values in columns.items()}), sink)
+    elif path.suffix == ".csv":
+        arrow_csv.write_csv(pa.table({name: _csv_column(values) for name, values in columns.items()}), sink)
+    else:
+        raise InputError(f"{path} is neither .csv nor .parquet; tables are written as one of these.")
+    return files.write_bytes(path, sink.getvalue().to_pybytes())
+
+
+def _arrow(values: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.array(values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "OU" else values)
+
+
+def _csv_column(values: Any) -> Any:
+    import pyarrow as pa
+
+    column = _arrow(values)
+    if pa.types.is_string(column.type):
+        return pa.array([None if cell is None else defuse(cell) for cell in column.to_pylist()], pa.string())
+    if pa.types.is_floating(column.type):
+        return pa.array(column.to_numpy(zero_copy_only=False), from_pandas=True)  # NaN: an empty cell
+    return column
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def defuse(text: str) -> str:
+    """A text that no spreadsheet runs as a formula."""
+    return f"'{text}" if text[:1] and text[0] in _FORMULA and not _NUMBER.fullmatch(text) else text

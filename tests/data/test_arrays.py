@@ -1,0 +1,139 @@
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from smallloss.data import from_arrays, load
+from smallloss.data.arrays import as_inputs
+from smallloss.errors import InputError
+
+RNG = np.random.default_rng(0)
+COLOUR = RNG.integers(0, 256, (4, 6, 5, 3), dtype=np.uint8)
+
+
+@pytest.mark.parametrize(
+    "given, expected",
+    [
+        (COLOUR, COLOUR),
+        (COLOUR.transpose(0, 3, 1, 2), COLOUR),
+        (COLOUR[..., 0], COLOUR[..., :1]),
+        (COLOUR / 255, COLOUR),
+        (COLOUR.astype(np.float32), COLOUR),
+        (COLOUR.astype(np.int64), COLOUR),
+        ((COLOUR > 127), (COLOUR > 127) * np.uint8(255)),
+    ],
+)
+def test_pictures_of_any_layout_become_bytes(given, expected):
+    got = as_inputs(given)
+    assert got.dtype == np.uint8
+    assert (got == expected).all()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64, np.float16, np.float32])
+def test_features_become_float32(dtype):
+    x = np.arange(6).reshape(3, 2).astype(dtype)
+    assert as_inputs(x).dtype == np.float32
+    assert (as_inputs(x) == x).all()
+
+
+@pytest.mark.parametrize(
+    "inputs, sentence",
+    [
+        (np.array([[1.0, 2], [np.nan, 1]]), "Feature 0 of the example at index 1 is nan"),
+        (np.array([[1.0, 1e300]]), "Feature 1 of the example at index 0 is inf"),
+        (np.zeros((2, 5, 5, 7)), "no axis holds 1, 3 or 4 channels"),
+        (np.full((2, 4, 4, 3), -1.5), "from -1.5 to -1.5"),
+        (np.full((2, 4, 4, 3), np.nan), "from nan to nan"),
+        (np.zeros(3), r"shape \(3,\)"),
+        (np.array([["a"]]), "must be numbers"),
+    ],
+)
+def test_bad_inputs_are_named(inputs, sentence):
+    with pytest.raises(InputError, match=sentence):
+        as_inputs(inputs)
+
+
+def test_classes_are_those_of_labels_and_truth_together():
+    data = from_arrays(np.eye(3), ["a", "c", "c"], true_labels=["a", "b", "c"], ids=[7, 8, 9])
+    assert data.classes == ("a", "b", "c")
+    assert data.labels.tolist() == [0, 2, 2]
+    assert data.true_labels.tolist() == [0, 1, 2]
+    assert list(data.ids) == ["7", "8", "9"]
+
+
+def test_colour_pictures_may_be_mirrored_and_gray_ones_not():
+    assert from_arrays(COLOUR, [0, 1, 0, 1]).flip
+    assert not from_arrays(COLOUR[..., 0], [0, 1, 0, 1]).flip
+    assert not from_arrays(np.eye(2), [0, 1]).flip
+
+
+@pytest.mark.parametrize("x, y", [("x", "y"), ("X", "labels"), ("inputs", "y")])
+def test_npz(tmp_path, x, y):
+    path = tmp_path / "a.npz"
+    np.savez(path, **{x: COLOUR, y: ["u", "v", "u", "u"]}, true_labels=["u"] * 4, ids=list("wxyz"))
+    data = load(str(path))
+    assert (data.inputs == COLOUR).all()
+    assert data.labels.tolist() == [0, 1, 0, 0]
+    assert data.true_labels.tolist() == [0, 0, 0, 0]
+    assert list(data.ids) == list("wxyz")
+    assert data.test is None
+    assert data.name == "a.npz"
+
+
+def test_npz_with_a_test_set_in_the_same_codes(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, x=np.eye(3), y=[10, 20, 30], x_test=np.eye(3)[:2], y_test=[30, 10])
+    assert load(path).test.labels.tolist() == [2, 0]
+    np.savez(path, x=np.eye(3), y=[10, 20, 30], x_test=np.eye(3)[:2], y_test=[30, 11])
+    with pytest.raises(InputError, match="'11' at index 1"):
+        load(path)
+    np.savez(path, x=np.eye(3), y=[10, 20, 30], x_test=np.eye(2), y_test=[30, 10])
+    with pytest.raises(InputError, match=r"test inputs have the shape \(2,\)"):
+        load(path)
+    np.savez(path, x=np.eye(3), y=[10, 20, 30], x_test=np.eye(2))
+    with pytest.raises(InputError, match="no array named y_test"):
+        load(path)
+
+
+def test_npz_that_cannot_be_read(tmp_path):
+    path = tmp_path / "a.npz"
+    with pytest.raises(InputError, match=r"no npz file at .*a\.npz"):
+        load(path)
+    np.savez(path, pictures=COLOUR)
+    with pytest.raises(InputError, match="no array named x or X or inputs; it has pictures"):
+        load(path)
+    np.savez(path, x=np.eye(2), y=np.array(["a", {"not": "plain"}], dtype=object))
+    with pytest.raises(InputError, match="npz file of plain arrays"):
+        load(path)
+    np.savez(path, x=COLOUR, y=[0, 1, 0, 1])
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(InputError, match="npz file of plain arrays"):
+        load(path)
+    np.save(tmp_path / "b.npy", COLOUR)
+    (tmp_path / "b.npy").rename(path)
+    with pytest.raises(InputError, match="single array"):
+        load(path)
+
+
+@pytest.mark.parametrize("x", [COLOUR, np.eye(4, dtype=np.float32)])
+def test_npy_inputs_stay_on_disk(tmp_path, x):
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", ["a", "b", "b", "a"])
+    data = load(tmp_path / "x.npy", labels=tmp_path / "y.npy")
+    assert isinstance(data.inputs, np.memmap)
+    assert data.labels.tolist() == [0, 1, 1, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # torch warns of arrays it may not write
+        torch.from_numpy(data.inputs)
+
+
+def test_npy_needs_its_labels(tmp_path):
+    np.save(tmp_path / "x.npy", COLOUR)
+    with pytest.raises(InputError, match="holds inputs only"):
+        load(tmp_path / "x.npy")
+    with pytest.raises(InputError, match=r"no npy file at .*y\.npy"):
+        load(tmp_path / "x.npy", labels=tmp_path / "y.npy")
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY")
+    with pytest.raises(InputError, match="cannot be read as an npy file"):
+        load(tmp_path / "x.npy", labels=tmp_path / "y.npy")

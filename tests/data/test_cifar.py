@@ -1,0 +1,191 @@
+import io
+import pickle
+import tarfile
+
+import numpy as np
+import pytest
+
+from smallloss.criterion.transition import CIFAR10_MAP
+from smallloss.data import load
+from smallloss.errors import InputError
+
+NAMES10 = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+NAMES100 = [f"fine_{i:02d}" for i in range(100)]
+RNG = np.random.default_rng(0)
+N = 4  # pictures per batch
+PLANES = RNG.integers(0, 256, (6 * N, 3072), dtype=np.uint8)
+FINE = RNG.integers(0, 100, 6 * N)
+IMAGES = PLANES.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+
+
+def binary(labels, planes):
+    columns = [np.asarray(column, dtype=np.uint8)[:, None] for column in labels]
+    return np.concatenate([*columns, planes], axis=1).tobytes()
+
+
+def official_files(name, version):
+    """(folder, {file: bytes}, labels) of the official layout, N pictures where the real one has 10,000."""
+    if name == "cifar10":
+        labels = FINE % 10
+        batches = [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]
+        parts = [slice(N * i, N * (i + 1)) for i in range(6)]
+    else:
+        labels = FINE
+        batches, parts = ["train", "test"], [slice(0, 5 * N), slice(5 * N, 6 * N)]
+    if version == "binary":
+        files = {
+            f"{batch}.bin": binary(
+                [labels[part]] if name == "cifar10" else [labels[part] // 5, labels[part]], PLANES[part]
+            )
+            for batch, part in zip(batches, parts, strict=True)
+        }
+        meta = ("batches.meta.txt", NAMES10) if name == "cifar10" else ("fine_label_names.txt", NAMES100)
+        files[meta[0]] = ("\n".join(meta[1]) + "\n\n").encode()
+        return ("cifar-10-batches-bin" if name == "cifar10" else "cifar-100-binary"), files, labels
+    key = b"labels" if name == "cifar10" else b"fine_labels"
+    files = {
+        batch: pickle.dumps({b"data": PLANES[part], key: labels[part].tolist(), b"filenames": [b"a.png"]}, 2)
+        for batch, part in zip(batches, parts, strict=True)
+    }
+    if name == "cifar10":
+        files["batches.meta"] = pickle.dumps({b"label_names": [n.encode() for n in NAMES10]}, 2)
+        return "cifar-10-batches-py", files, labels
+    files["meta"] = pickle.dumps({"fine_label_names": NAMES100, "coarse_label_names": ["x"]})
+    return "cifar-100-python", files, labels
+
+
+def write_folder(root, name, version):
+    folder, files, labels = official_files(name, version)
+    (root / folder).mkdir()
+    for file, data in files.items():
+        (root / folder / file).write_bytes(data)
+    return root / folder, labels
+
+
+def write_tar(path, name, version, prefix=""):
+    folder, files, labels = official_files(name, version)
+    with tarfile.open(path, "w:gz") as archive:
+        for file, data in files.items():
+            member = tarfile.TarInfo(f"{prefix}{folder}/{file}")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return labels
+
+
+def check(data, name, labels):
+    assert data.name == name
+    assert (data.inputs == IMAGES[: 5 * N]).all()
+    assert data.labels.tolist() == data.true_labels.tolist() == labels[: 5 * N].tolist()
+    assert (data.test.inputs == IMAGES[5 * N :]).all()
+    assert data.test.labels.tolist() == labels[5 * N :].tolist()
+    assert data.classes == tuple(NAMES10 if name == "cifar10" else NAMES100)
+    assert data.flip
+    assert data.class_map == (tuple(CIFAR10_MAP) if name == "cifar10" else None)
+    assert data.mean[1] == (0.482 if name == "cifar10" else 0.4865)
+
+
+@pytest.mark.parametrize("version", ["binary", "python"])
+@pytest.mark.parametrize("name", ["cifar10", "cifar100"])
+def test_folder_parent_and_archive(tmp_path, name, version):
+    folder, labels = write_folder(tmp_path, name, version)
+    check(load(f"{name}:{folder}"), name, labels)
+    check(load(f"{name}:{tmp_path}"), name, labels)
+    write_tar(tmp_path / "archive.tar.gz", name, version, prefix="./")
+    check(load(f"{name}:{tmp_path / 'archive.tar.gz'}"), name, labels)
+
+
+def test_an_archive_is_never_extracted(tmp_path, monkeypatch):
+    (tmp_path / "cwd").mkdir()
+    monkeypatch.chdir(tmp_path / "cwd")
+    write_tar(tmp_path / "evil.tar.gz", "cifar10", "binary", prefix="../")
+    with pytest.raises(InputError, match=r"no cifar10 at .*evil\.tar\.gz"):
+        load(f"cifar10:{tmp_path / 'evil.tar.gz'}")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["cwd", "evil.tar.gz"]
+    assert not list((tmp_path / "cwd").iterdir())
+
+
+@pytest.mark.parametrize("cut", [1, 3073])
+def test_a_batch_cut_short_is_named_with_its_bytes(tmp_path, cut):
+    folder, _ = write_folder(tmp_path, "cifar10", "binary")
+    path = folder / "data_batch_3.bin"
+    path.write_bytes(path.read_bytes()[:-cut])
+    sentence = rf"data_batch_3\.bin is cut short: expected {3073 * N} bytes .* found {3073 * N - cut}"
+    with pytest.raises(InputError, match=sentence):
+        load(f"cifar10:{folder}")
+
+
+def test_a_train_file_cut_short_is_told_from_its_test_file(tmp_path):
+    folder, _ = write_folder(tmp_path, "cifar100", "binary")
+    path = folder / "train.bin"
+    path.write_bytes(path.read_bytes()[:-3074])
+    with pytest.raises(InputError, match=rf"train\.bin is cut short: expected {3074 * 5 * N} bytes"):
+        load(f"cifar100:{folder}")
+
+
+def test_a_missing_batch_is_named(tmp_path):
+    folder, _ = write_folder(tmp_path, "cifar10", "python")
+    (folder / "data_batch_2").unlink()
+    with pytest.raises(InputError, match=r"lacks data_batch_2 of cifar-10-batches-py"):
+        load(f"cifar10:{folder}")
+
+
+def test_the_wrong_set_says_what_was_looked_for(tmp_path):
+    write_folder(tmp_path, "cifar10", "binary")
+    with pytest.raises(InputError, match="looked for cifar-100-binary or cifar-100-python"):
+        load(f"cifar100:{tmp_path}")
+
+
+def test_without_names_the_classes_are_numbers(tmp_path):
+    folder, _ = write_folder(tmp_path, "cifar100", "binary")
+    (folder / "fine_label_names.txt").unlink()
+    assert load(f"cifar100:{folder}").classes[:3] == ("0", "1", "2")
+
+
+def test_too_few_names_are_refused(tmp_path):
+    folder, _ = write_folder(tmp_path, "cifar10", "binary")
+    (folder / "batches.meta.txt").write_text("cat\ndog\n")
+    with pytest.raises(InputError, match="names 2 classes; there are 10"):
+        load(f"cifar10:{folder}")
+
+
+def test_a_label_out_of_range_is_named(tmp_path):
+    folder, _ = write_folder(tmp_path, "cifar10", "binary")
+    path = folder / "data_batch_1.bin"
+    data = bytearray(path.read_bytes())
+    data[3073] = 77
+    path.write_bytes(bytes(data))
+    with pytest.raises(InputError, match="code 77 at index 1"):
+        load(f"cifar10:{folder}")
+
+
+@pytest.mark.parametrize(
+    "content, sentence",
+    [
+        ({b"data": PLANES[:N, :7], b"labels": [0] * N}, "holds no uint8 array 'data'"),
+        ({b"data": PLANES[:N], b"labels": [0]}, "does not hold a number in 'labels' for each"),
+        ({b"data": PLANES[:N], b"labels": ["cat"] * N}, "does not hold a number in 'labels' for each"),
+        ({b"data": PLANES[: N - 1], b"labels": [0] * (N - 1)}, f"expected {N} pictures .* found {N - 1}"),
+        ([1, 2], "holds no uint8 array 'data'"),
+    ],
+)
+def test_python_batches_with_other_contents(tmp_path, content, sentence):
+    folder, _ = write_folder(tmp_path, "cifar10", "python")
+    (folder / "data_batch_1").write_bytes(pickle.dumps(content, 2))
+    with pytest.raises(InputError, match=sentence):
+        load(f"cifar10:{folder}")
+
+
+def test_a_malicious_batch_is_refused(tmp_path):
+    folder, _ = write_folder(tmp_path, "cifar10", "python")
+    (folder / "test_batch").write_bytes(b"cos\nsystem\n(S'touch owned'\ntR.")
+    with pytest.raises(InputError, match=r"test_batch is refused: it asks for os\.system"):
+        load(f"cifar10:{folder}")
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"no archive"])
+def test_a_damaged_archive(tmp_path, damage):
+    path = tmp_path / "cifar.tar.gz"
+    write_tar(path, "cifar10", "binary")
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(InputError, match="not a whole tar archive"):
+        load(f"cifar10:{path}")

@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+
+from smallloss.data import dataset as module
+from smallloss.data.dataset import Dataset
+from smallloss.errors import InputError
+
+
+def pictures(n=6, **extra):
+    rng = np.random.default_rng(0)
+    inputs = rng.integers(0, 256, (n, 4, 5, 3), dtype=np.uint8)
+    return Dataset(inputs, np.arange(n) % 2, ("a", "b"), **extra)
+
+
+def test_shape_names_and_length():
+    data = pictures()
+    assert len(data) == 6
+    assert data.is_image
+    assert data.in_shape == (3, 4, 5)
+    assert list(data.ids) == ["0", "1", "2", "3", "4", "5"]
+    features = Dataset(np.zeros((2, 7), np.float32), np.array([0, 0]), ("a",), ids=["p", "q"])
+    assert not features.is_image
+    assert features.in_shape == (7,)
+    assert list(features.ids) == ["p", "q"]
+
+
+def test_mean_and_std_are_per_channel_in_units_of_one(monkeypatch):
+    monkeypatch.setattr(module, "_CHUNK_BYTES", 130)  # two pictures at a time: the chunks must add up
+    data = pictures(7)
+    values = data.inputs.reshape(-1, 3) / 255
+    np.testing.assert_allclose(data.mean, values.mean(0))
+    np.testing.assert_allclose(data.std, values.std(0))
+
+
+def test_features_far_from_zero_keep_their_spread_and_constant_ones_do_not_divide_by_zero():
+    x = np.stack([np.array([1e6, 1e6 + 1, 1e6 + 2]), np.full(3, 5.0)], axis=1).astype(np.float32)
+    data = Dataset(x, np.zeros(3, np.int64), ("a",))
+    np.testing.assert_allclose(data.mean, [1e6 + 1, 5])
+    np.testing.assert_allclose(data.std, [np.sqrt(2 / 3), 1])
+
+
+def test_an_official_normalisation_is_used_as_it_is():
+    data = pictures(normalisation=((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)))
+    assert data.mean.tolist() == [0.1, 0.2, 0.3]
+    assert data.std.tolist() == [0.4, 0.5, 0.6]
+
+
+def test_the_fingerprint_knows_inputs_labels_and_shape(monkeypatch, tmp_path):
+    data = pictures()
+    same = data.fingerprint()
+    changed = data.inputs.copy()
+    changed[3, 0, 0, 0] ^= 1
+    others = [
+        Dataset(changed, data.labels, data.classes),
+        data.with_labels(1 - data.labels),
+        Dataset(data.inputs.reshape(6, 5, 4, 3), data.labels, data.classes),
+        Dataset(data.inputs, data.labels, ("a", "c")),
+    ]
+    assert len({same, *(other.fingerprint() for other in others)}) == 5
+    monkeypatch.setattr(module, "_CHUNK_BYTES", 130)
+    np.save(tmp_path / "x.npy", data.inputs)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    assert Dataset(mapped, data.labels, data.classes).fingerprint() == same
+    strided = np.asfortranarray(data.inputs)
+    assert Dataset(strided, data.labels, data.classes).fingerprint() == same
+
+
+def test_with_labels_keeps_the_truth():
+    data = pictures(true_labels=np.zeros(6, np.int64))
+    noisy = data.with_labels([1, 1, 1, 0, 0, 0])
+    assert noisy.labels.tolist() == [1, 1, 1, 0, 0, 0]
+    assert noisy.true_labels.tolist() == [0] * 6
+    assert data.labels.tolist() == [0, 1] * 3
+    with pytest.raises(InputError, match="code 2 at index 5"):
+        data.with_labels([0, 0, 0, 0, 0, 2])
+
+
+def test_take_keeps_rows_together_and_the_normalisation_of_the_whole():
+    data = pictures(true_labels=np.array([0, 0, 1, 1, 0, 1]))
+    part = data.take(np.array([4, 1]))
+    assert list(part.ids) == ["4", "1"]
+    assert part.labels.tolist() == [0, 1]
+    assert part.true_labels.tolist() == [0, 0]
+    assert (part.inputs == data.inputs[[4, 1]]).all()
+    assert (part.mean == data.mean).all()
+
+
+@pytest.mark.parametrize(
+    "inputs, labels, extra, sentence",
+    [
+        (np.zeros((2, 3, 3), np.uint8), [0, 0], {}, "not uint8 of shape"),
+        (np.zeros((2, 3), np.float64), [0, 0], {}, "not float64"),
+        (np.zeros((0, 3), np.float32), [], {}, "no examples"),
+        (np.zeros((2, 3), np.float32), [0], {}, r"2 inputs but labels of shape \(1,\)"),
+        (np.zeros((2, 3), np.float32), [0, -1], {}, "code -1 at index 1"),
+        (np.zeros((2, 3), np.float32), [0, 0], {"true_labels": np.array([0, 9])}, "true labels .* code 9"),
+        (np.zeros((2, 3), np.float32), [0, 0], {"ids": ["a"]}, "2 inputs but 1 ids"),
+    ],
+)
+def test_what_does_not_fit_is_refused(inputs, labels, extra, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Dataset(inputs, np.array(labels, dtype=np.int64), ("a", "b"), **extra)
+
+
+def test_labels_are_int64():
+    with pytest.raises(InputError, match="int32"):
+        Dataset(np.zeros((2, 3), np.float32), np.zeros(2, np.int32), ("a",))

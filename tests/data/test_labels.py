@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smallloss.data.labels import encode_labels
+from smallloss.errors import InputError
+
+
+@pytest.mark.parametrize(
+    "values, codes, classes",
+    [
+        (["dog", "cat", "dog"], [1, 0, 1], ("cat", "dog")),
+        ([7, -1, 100, 7], [1, 0, 2, 1], ("-1", "7", "100")),
+        (["10", "2", "-3"], [2, 1, 0], ("-3", "2", "10")),
+        (["10", "2", "x"], [0, 1, 2], ("10", "2", "x")),
+        ([2.0, 0.0], [1, 0], ("0", "2")),
+        ([True, False], [1, 0], ("False", "True")),
+        (np.array([[3], [1]], dtype=np.uint8), [1, 0], ("1", "3")),
+        (np.array([b"b", b"a"]), [1, 0], ("a", "b")),
+        (np.array([1, 2.0, "a"], dtype=object), [0, 1, 2], ("1", "2", "a")),
+    ],
+)
+def test_any_kind_of_label(values, codes, classes):
+    got, names = encode_labels(values)
+    assert got.dtype == np.int64
+    assert got.tolist() == codes
+    assert names == classes
+
+
+@given(st.lists(st.integers(-(2**40), 2**40), min_size=1))
+def test_text_and_number_give_the_same_codes(values):
+    codes, classes = encode_labels(values)
+    text_codes, text_classes = encode_labels([str(value) for value in values])
+    assert classes == text_classes
+    assert codes.tolist() == text_codes.tolist()
+    assert [int(classes[code]) for code in codes] == values
+
+
+def test_known_classes_keep_their_order():
+    codes, classes = encode_labels(["b", "a"], classes=("b", "c", "a"))
+    assert codes.tolist() == [0, 2]
+    assert classes == ("b", "c", "a")
+
+
+@pytest.mark.parametrize(
+    "values, sentence",
+    [
+        ([1.0, np.nan], "label at index 1 is missing"),
+        ([1.0, 0.5], "label at index 1 is 0.5"),
+        ([1.0, np.inf], "label at index 1 is inf"),
+        (["a", None], "label at index 1 is None"),
+        (["a", " "], "label at index 1 is ' '"),
+        (np.array(["a", float("nan")], dtype=object), "label at index 1 is nan"),
+        ([[1, 0], [0, 1]], r"shape \(2, 2\)"),
+        ([], "no labels"),
+    ],
+)
+def test_bad_labels_are_named(values, sentence):
+    with pytest.raises(InputError, match=sentence):
+        encode_labels(values)
+
+
+def test_a_label_outside_the_known_classes_is_named():
+    with pytest.raises(InputError, match="'z' at index 2 is not one of the 2 classes a, b"):
+        encode_labels(["a", "b", "z"], classes=("a", "b"))

@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smallloss.data import Dataset, hold_out, split
+from smallloss.errors import InputError
+
+
+def dataset(labels, true_labels=None, classes=None):
+    labels = np.asarray(labels, dtype=np.int64)
+    c = int(labels.max()) + 1 if classes is None else classes
+    truth = None if true_labels is None else np.asarray(true_labels, dtype=np.int64)
+    names = tuple(f"class {k}" for k in range(c))
+    return Dataset(np.zeros((len(labels), 1), np.float32), labels, names, name="toy", true_labels=truth)
+
+
+def test_paper_takes_a_tenth_of_each_true_class_with_clean_labels():
+    true = np.repeat(np.arange(4), 50)
+    noisy = np.random.default_rng(0).permutation(true)
+    got = split(dataset(noisy, true), "paper", seed=3)
+    assert np.bincount(true[got.validation]).tolist() == [5, 5, 5, 5]
+    assert got.validation_labels == "clean"
+    assert len(got.train) == 180
+
+
+def test_honest_takes_a_tenth_of_each_observed_class_with_noisy_labels():
+    labels = np.repeat([0, 1, 2], [100, 50, 4])
+    got = split(dataset(labels), "honest", seed=3)
+    assert np.bincount(labels[got.validation], minlength=3).tolist() == [10, 5, 0]
+    assert got.validation_labels == "noisy"
+
+
+def test_full_keeps_everything():
+    got = split(dataset([0, 1, 1]), "full", seed=0)
+    assert got.train.tolist() == [0, 1, 2]
+    assert got.validation.tolist() == []
+
+
+def test_the_official_test_set_is_handed_on():
+    test = dataset([0, 1])
+    data = Dataset(np.zeros((2, 1), np.float32), np.array([0, 1]), test.classes, test=test)
+    assert split(data, "full", seed=0).test is test
+
+
+LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=80).map(
+    lambda values: np.concatenate([values, np.arange(max(values) + 1)])
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(labels=LABELS, seed=st.integers(0, 2**31), share=st.floats(0.01, 0.99))
+def test_parts_are_disjoint_stratified_and_leave_every_class(labels, seed, share):
+    data = dataset(labels)
+    kept, held_out = hold_out(data, seed, share=share)
+    got = split(data, "honest", seed, share=share, within=kept)
+    assert sorted([*got.train, *got.validation, *held_out]) == list(range(len(labels)))
+    for k, n in enumerate(np.bincount(labels)):
+        held = int((labels[held_out] == k).sum())
+        assert held == min(int(np.floor(share * n + 0.5)), n - 1)
+        assert (labels[got.train] == k).any()
+
+
+@settings(max_examples=30, deadline=None)
+@given(labels=LABELS, seed=st.integers(0, 2**31))
+def test_the_draw_depends_on_seed_and_index_only(labels, seed):
+    first, second = hold_out(dataset(labels), seed), hold_out(dataset(labels), seed)
+    assert first[1].tolist() == second[1].tolist()
+    # Examples of a new class at the end move nothing in the others.
+    longer = hold_out(dataset(np.concatenate([labels, np.full(7, labels.max() + 1)])), seed)[1]
+    assert longer[longer < len(labels)].tolist() == first[1].tolist()
+
+
+def test_seeds_and_purposes_draw_differently():
+    data = dataset(np.zeros(200), np.zeros(200))
+    draws = [hold_out(data, 0)[1], hold_out(data, 1)[1], split(data, "honest", 0, share=0.2).validation]
+    assert len({tuple(draw) for draw in draws}) == 3
+
+
+@pytest.mark.parametrize(
+    "protocol, options, sentence",
+    [
+        ("paper", {}, "those of toy are not known; use honest or full"),
+        ("usual", {}, "no protocol 'usual'; the known ones are paper, full, honest"),
+        ("honest", {"share": 1.0}, "share to set aside is 1.0"),
+        ("honest", {"seed": -1}, "seed is -1"),
+    ],
+)
+def test_bad_use(protocol, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        split(dataset([0, 1, 0, 1]), protocol, **{"seed": 0, **options})
+
+
+def test_a_class_without_training_examples_is_named():
+    with pytest.raises(InputError, match=r"No training example of toy carries the label 'class 1'"):
+        split(dataset([0, 2, 0, 2]), "full", seed=0)
+    # Stratified by truth, the only carrier of an observed label may be drawn.
+    labels, true = np.zeros(10, np.int64), np.zeros(10, np.int64)
+    drawn = split(dataset(labels, true), "paper", seed=0).validation[0]
+    labels[drawn] = 1
+    with pytest.raises(InputError, match="'class 1'"):
+        split(dataset(labels, true, classes=2), "paper", seed=0)

@@ -1,0 +1,86 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from smallloss.data.tables import defuse, read_table, write_table
+from smallloss.errors import InputError
+
+COLUMNS = {
+    "id": ["=SUM(A1)", "-1", "+4e3", "-x", "@home", 'ü, "quoted"\nline', "", "plain"],
+    "given_label": np.array(list("abcdefgh")),
+    "score": np.array([0.1, np.nan, -2.5, 1e-300, 3, 4, 5, 6]),
+    "rank_in_class": np.arange(8),
+    "selected": np.arange(8) % 2 == 0,
+}
+
+
+def test_parquet_is_exact(tmp_path):
+    write_table(tmp_path / "t.parquet", COLUMNS)
+    table = parquet.read_table(tmp_path / "t.parquet")
+    assert table.column("id").to_pylist() == COLUMNS["id"]
+    np.testing.assert_array_equal(table.column("score").to_numpy(), COLUMNS["score"])
+    assert table.column("rank_in_class").type == pa.int64()
+    assert table.column("selected").to_pylist() == [True, False] * 4
+
+
+def test_csv_round_trip_with_formulas_defused_and_numbers_kept(tmp_path):
+    write_table(tmp_path / "t.csv", COLUMNS)
+    table = read_table(tmp_path / "t.csv")
+    expected = ["'=SUM(A1)", "-1", "+4e3", "'-x", "'@home", 'ü, "quoted"\nline', None, "plain"]
+    assert table.column("id").to_pylist() == expected
+    scores = [None if cell is None else float(cell) for cell in table.column("score").to_pylist()]
+    assert scores == [0.1, None, -2.5, 1e-300, 3, 4, 5, 6]
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers_as_text_survive(value):
+    assert defuse(repr(value)) == repr(value)
+    assert defuse(f"+{abs(value)!r}") == f"+{abs(value)!r}"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-1+2", "@x", "\t=1", "--1", "-"])
+def test_formulas_do_not_survive(text):
+    assert defuse(text) == f"'{text}"
+
+
+def test_an_unknown_ending_is_refused_on_both_ways(tmp_path):
+    with pytest.raises(InputError, match=r"neither \.csv nor \.parquet"):
+        write_table(tmp_path / "t.xlsx", COLUMNS)
+    (tmp_path / "t.txt").write_text("a\n1\n")
+    with pytest.raises(InputError, match=r"neither \.csv nor \.parquet"):
+        read_table(tmp_path / "t.txt")
+
+
+@pytest.mark.parametrize(
+    "content, sentence",
+    [
+        (b"a,b\n1,2\n3\n", "Row 2 of .* has 1 cells; the header names 2"),
+        (b"a,b\n1,2\n3,4\n5,6,7\n", "Row 3 of .* has 3 cells; the header names 2"),
+        (b"a,a\n1,2\n", "more than one column named 'a'"),
+        (b"", "is empty"),
+        (b"\xff\xfe\x00", "in UTF-8"),
+        (b"a,b\n1,\xff\n", "cannot be read as a csv file"),
+    ],
+)
+def test_bad_csv(tmp_path, content, sentence):
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(InputError, match=sentence):
+        read_table(tmp_path / "t.csv")
+
+
+def test_a_missing_or_cut_file(tmp_path):
+    with pytest.raises(InputError, match=r"no table at .*t\.parquet"):
+        read_table(tmp_path / "t.parquet")
+    write_table(tmp_path / "t.parquet", COLUMNS)
+    (tmp_path / "t.parquet").write_bytes((tmp_path / "t.parquet").read_bytes()[:-9])
+    with pytest.raises(InputError, match="cannot be read as a parquet file"):
+        read_table(tmp_path / "t.parquet")
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbflabel,loss\nx,1\n")
+    assert read_table(tmp_path / "t.csv").column_names == ["label", "loss"]
