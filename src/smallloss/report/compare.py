@@ -1,0 +1,74 @@
+"""Methods side by side on the same test examples: a paired difference of accuracy with its interval."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from smallloss.errors import InputError
+from smallloss.report.result import Accuracy
+
+REFERENCE = "cross_entropy"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A method's accuracy minus the reference's, in shares, with a 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        points, low, high = 100 * self.value, 100 * self.low, 100 * self.high
+        if self.low <= 0 <= self.high:
+            return f"no difference seen ({low:+.1f} to {high:+.1f} points)"
+        if self.value > 0:
+            return f"better by {points:.1f} points ({low:.1f} to {high:.1f})"
+        return f"worse by {-points:.1f} points ({-high:.1f} to {-low:.1f})"
+
+
+def compare(accuracies: Sequence[Accuracy]) -> dict[str, Difference]:
+    """Every method against plain cross entropy; empty where that is not among them or nothing was tested."""
+    reference = next((found for found in accuracies if found.method == REFERENCE), None)
+    if reference is None or len(reference.right) == 0:
+        return {}
+    return {other.method: difference(other, reference) for other in accuracies if other.method != REFERENCE}
+
+
+def difference(method: Accuracy, reference: Accuracy) -> Difference:
+    """The paired difference over the examples that both were tested on."""
+    ours, theirs = np.asarray(method.right, bool), np.asarray(reference.right, bool)
+    if ours.shape != theirs.shape:
+        raise InputError(
+            f"{method.method} was tested on {len(ours)} examples and {reference.method} on {len(theirs)}: "
+            "methods can only be compared on the same ones."
+        )
+    only_ours, only_theirs = int((ours & ~theirs).sum()), int((~ours & theirs).sum())
+    low, high = score_interval(only_ours, only_theirs, len(ours))
+    return Difference((only_ours - only_theirs) / len(ours), low, high)
+
+
+def score_interval(b: int, c: int, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
+    """The score interval for a difference of paired proportions (Tango, Statistics in Medicine 17, 1998).
+
+    b examples of n only the first method gets right, c only the second. The limits are the two d with
+    |b - c - n d| = z sqrt(n (2 q + d (1 - d))), where q is the probability of a c-example that is most likely
+    when the difference is d. It contains 0 exactly when McNemar's test, (b - c)^2 / (b + c) <= z^2, sees no
+    difference, and unlike Wald's it has a width when b = c = 0.
+    """
+    from scipy.optimize import brentq
+
+    value = (b - c) / n
+
+    def excess(d: float, side: int) -> float:
+        B = (2 * n - b + c) * d - b - c
+        q = max((sqrt(max(B * B + 8 * n * c * d * (1 - d), 0)) - B) / (4 * n), 0)
+        return side * (n * d - b + c) - z * sqrt(max(n * (2 * q + d * (1 - d)), 0))
+
+    aside = 1e-12  # at the difference itself both sides can be 0: a root, but not a limit
+    low = -1.0 if value == -1 else brentq(excess, -1, value - aside, args=(-1,))
+    high = 1.0 if value == 1 else brentq(excess, value + aside, 1, args=(1,))
+    return low, high

@@ -1,0 +1,68 @@
+"""The examples table: one row per input example, in input order, held-out ones included."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smallloss.criterion.selection import NEVER_SEEN, REASONS
+from smallloss.data.tables import write_table
+from smallloss.report.result import Result
+
+_NEVER_RANKED: dict[str, Any] = {
+    "is_label_issue": False,
+    "label_score": np.nan,
+    "score": np.nan,
+    "rank_in_class": 0,
+    "quota": 0,
+    "cutoff": np.nan,
+    "weight": 0.0,
+    "selected": False,
+    "reason": REASONS[NEVER_SEEN],
+}
+
+
+def examples_table(result: Result) -> dict[str, Any]:
+    """What became of every example; cleanlab's four names come first, `true_label` only where it is known."""
+    data = result.dataset
+    names = np.array([*map(_text, data.classes), None], dtype=object)  # the code -1: nothing was predicted
+    ranked, split = _ranked(result)
+    table = {
+        "is_label_issue": ranked.pop("is_label_issue"),
+        "label_score": ranked.pop("label_score"),
+        "given_label": names[data.labels],
+        "predicted_label": names[result.predicted],
+        "id": [_text(name) for name in data.ids],
+        "index": np.arange(len(data)),
+        "split": split,
+        "score": ranked.pop("score"),
+        "mean_loss": result.mean_loss,
+        **ranked,
+    }
+    if data.true_labels is not None:
+        table["true_label"] = names[data.true_labels]
+    return table
+
+
+def write_examples(result: Result, folder: str | Path) -> list[Path]:
+    """examples.parquet, exact, and examples.csv, for a spreadsheet."""
+    table = examples_table(result)
+    return [write_table(Path(folder) / f"examples.{ending}", table) for ending in ("parquet", "csv")]
+
+
+def _ranked(result: Result) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The columns of each part's selection put back in input order, and the name of the part."""
+    n = len(result.dataset)
+    split = np.full(n, "", dtype=object)
+    columns: dict[str, np.ndarray] = {}
+    for part in result.parts:
+        split[part.index] = part.split
+        table = part.selection.table()
+        for name, blank in _NEVER_RANKED.items():
+            columns.setdefault(name, np.full(n, blank, dtype=table[name].dtype))[part.index] = table[name]
+    return columns, split
+
+
+def _text(name: str) -> str:
+    """A file name need not be valid Unicode, a table cell must be: stray bytes are escaped."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")

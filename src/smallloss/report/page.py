@@ -1,0 +1,123 @@
+"""report.html: one file that opens from a mail, without a server, a script or an outside address."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from smallloss import files
+from smallloss.report.compare import REFERENCE, compare
+from smallloss.report.pictures import CLASSES_SHOWN, gallery
+from smallloss.report.plots import CURVES, DASHES, learning_curves, score_histogram
+from smallloss.report.result import Result
+from smallloss.report.summary import (
+    called,
+    class_rows,
+    headline,
+    notes,
+    percent,
+    printable,
+    table_rows,
+    tone,
+    train_part,
+)
+from smallloss.report.truth import right_labels
+
+_TEMPLATE = "page.html.jinja"
+
+
+def write_page(result: Result, path: str | Path) -> Path:
+    """The report; the same result gives the same bytes, so no times stand in it."""
+    return files.write_text(path, page(result))
+
+
+def page(result: Result) -> str:
+    """The report as a text. Everything in it is escaped but the plots, which hold no text of the user's."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"percent": percent, "count": "{:,}".format}
+    facts = _facts(result)
+    plots = {name: Markup(svg) for name, svg in _plots(result).items()}
+    return environment.get_template(_TEMPLATE).render(plots=plots, **facts)
+
+
+def _facts(result: Result) -> dict[str, Any]:
+    data = result.dataset
+    colour, word = tone(result.verdict)
+    whole, *held_out = table_rows(result)
+    return {
+        "name": printable(data.name),
+        "classes": len(data.classes),
+        "pictures": data.is_image,
+        "evidence": printable(result.evidence),
+        "tone": colour,
+        "word": word,
+        "headline": headline(result.verdict),
+        "theory": "" if result.verdict is None else str(result.verdict).partition("\n\n")[2],
+        "whole": whole,
+        "held_out": held_out,
+        "rows": class_rows(result, train_part(result)),
+        "known": data.true_labels is not None,
+        "accuracy_on": printable(result.accuracy_on),
+        "reference": called(REFERENCE),
+        "methods": _methods(result),
+        "suspects": gallery(result),
+        "classes_shown": CLASSES_SHOWN,
+        "stages": [
+            {"name": called(stage), "curve": k % CURVES, "dashes": DASHES[k % len(DASHES)]}
+            for k, stage in enumerate(_curves(result))
+        ],
+        "notes": notes(result),
+        "settings": [(printable(name), printable(value)) for name, value in _flat(result.settings)],
+    }
+
+
+def _methods(result: Result) -> list[dict[str, Any]]:
+    differences = compare(result.accuracies)
+    return [
+        {
+            "name": called(found.method),
+            "best": found.best,
+            "last": found.last,
+            "words": differences[found.method].words if found.method in differences else "",
+        }
+        for found in result.accuracies
+    ]
+
+
+def _plots(result: Result) -> dict[str, str]:
+    part = train_part(result)
+    plots = {}
+    if part.selection.rank_in_class.any():
+        plots["scores"] = score_histogram(part.selection, right_labels(result.dataset, part))
+    curves = _curves(result)
+    if curves:
+        plots["curves"] = learning_curves(list(curves.values()))
+    return plots
+
+
+def _curves(result: Result) -> dict[str, tuple[list[int], list[float]]]:
+    """Epochs, counted from 1, and accuracies of each stage that was tested."""
+    curves: dict[str, tuple[list[int], list[float]]] = {}
+    for row in result.history:
+        if row.get("test") is not None:
+            epochs, shares = curves.setdefault(str(row["stage"]), ([], []))
+            epochs.append(int(row["epoch"]) + 1)
+            shares.append(float(row["test"]))
+    return curves
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Groups of settings as dotted names."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", str(value)

@@ -1,0 +1,47 @@
+"""What a run found, gathered for the table, the terminal and the page."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from smallloss.criterion.selection import Selection
+from smallloss.criterion.verdict import Verdict
+from smallloss.data.dataset import Dataset
+
+
+@dataclass
+class Part:
+    """Examples that were ranked among themselves: the training part, or the part held out."""
+
+    split: str  # "train" or "held out"
+    index: np.ndarray  # rows of the dataset
+    selection: Selection
+
+
+@dataclass
+class Accuracy:
+    """One method's accuracy on the test check, in shares; `right` says which test examples it got right."""
+
+    method: str
+    best: float
+    last: float
+    seconds: float
+    right: np.ndarray
+
+
+@dataclass
+class Result:
+    """Everything a reader is shown. Vectors are in input order."""
+
+    dataset: Dataset
+    parts: list[Part]
+    mean_loss: np.ndarray
+    predicted: np.ndarray  # codes
+    evidence: str  # what the ranking stands on, in words
+    verdict: Verdict | None  # of T where it is known
+    accuracies: list[Accuracy]
+    accuracy_on: str  # what they were taken on, in words
+    history: list[dict[str, Any]]
+    settings: dict[str, Any]
+    notes: list[str] = field(default_factory=list)

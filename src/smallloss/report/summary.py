@@ -1,0 +1,107 @@
+"""What the terminal and the page both say: rows per class, the verdict's tone, names and numbers in words."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from smallloss.criterion.verdict import Verdict, one_line
+from smallloss.report.result import Part, Result
+from smallloss.report.truth import Agreement, agreement, right_labels
+
+TRAIN = "train"
+_NO_VERDICT = "No verdict: the transition matrix is not known, so the theory cannot say whether to trust the ranking."
+_CALLED = {
+    "cross_entropy": "Cross Entropy",
+    "co_teaching": "Co-teaching",
+    "rsl": "RSL",
+    "rsl_wm": "RSL_WM",
+    "stage1": "Stage 1: Cross Entropy on all labels",
+}
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """How many examples of a class became what. An example that was never seen is only counted."""
+
+    name: str
+    examples: int
+    noise_rate: float
+    kept: int
+    set_aside: int
+    likely_wrong: int
+    agreement: Agreement | None  # with the true labels, where they are known
+
+
+def class_rows(result: Result, part: Part) -> list[ClassRow]:
+    """One row per observed class of the part."""
+    selection = part.selection
+    counts = np.bincount(selection.class_index, minlength=len(selection.classes))
+    members = np.split(np.argsort(selection.class_index, kind="stable"), np.cumsum(counts)[:-1])
+    names = [result.dataset.classes[code] for code in selection.classes]
+    return [_row(result, part, *row) for row in zip(names, members, selection.quota.noise_rate, strict=True)]
+
+
+def whole_row(result: Result, part: Part, name: str) -> ClassRow:
+    """All classes of the part together; their noise rate is the mean over the examples."""
+    selection = part.selection
+    noise_rate = selection.quota.noise_rate[selection.class_index].mean()
+    return _row(result, part, name, np.arange(len(part.index)), noise_rate)
+
+
+def _row(result: Result, part: Part, name: str, members: np.ndarray, noise_rate: float) -> ClassRow:
+    selection, is_right = part.selection, right_labels(result.dataset, part)
+    kept, issue = selection.mask[members], selection.is_label_issue[members]
+    seen = selection.rank_in_class[members] > 0
+    return ClassRow(
+        name=one_line(name),
+        examples=len(members),
+        noise_rate=float(noise_rate),
+        kept=int(kept.sum()),
+        set_aside=int((seen & ~kept & ~issue).sum()),
+        likely_wrong=int(issue.sum()),
+        agreement=None if is_right is None else agreement(selection, is_right, members),
+    )
+
+
+def train_part(result: Result) -> Part:
+    return next(part for part in result.parts if part.split == TRAIN)
+
+
+def table_rows(result: Result) -> list[ClassRow]:
+    """What stands under the classes: the whole training part, then any part held out."""
+    return [
+        whole_row(result, part, "all" if part.split == TRAIN else part.split)
+        for part in sorted(result.parts, key=lambda part: part.split != TRAIN)
+    ]
+
+
+def notes(result: Result) -> list[str]:
+    """What a reader must know, each thing once."""
+    return [printable(note) for note in dict.fromkeys([*result.notes, *train_part(result).selection.notes])]
+
+
+def headline(verdict: Verdict | None) -> str:
+    return _NO_VERDICT if verdict is None else verdict.headline
+
+
+def tone(verdict: Verdict | None) -> tuple[str, str]:
+    """The verdict's colour, and the word that says the same without one."""
+    if verdict is None:
+        return "grey", "No verdict"
+    if not verdict.trust:
+        return "red", "Do not trust"
+    return ("green", "Trust") if all(verdict.classifier_holds) else ("amber", "Trust with care")
+
+
+def called(name: str) -> str:
+    """A method or stage as the paper writes it."""
+    return _CALLED.get(name, printable(name))
+
+
+def printable(text: str) -> str:
+    """A text of any length on one line, the unprintable escaped."""
+    return "".join(map(one_line, text))
+
+
+def percent(share: float | None) -> str:
+    return "–" if share is None or np.isnan(share) else f"{100 * share:.1f} %"

@@ -1,0 +1,121 @@
+"""The result on a terminal: the verdict, the methods, the classes, and where the files are."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smallloss.report.compare import REFERENCE, compare
+from smallloss.report.result import Result
+from smallloss.report.summary import (
+    ClassRow,
+    called,
+    class_rows,
+    headline,
+    notes,
+    percent,
+    printable,
+    table_rows,
+    tone,
+    train_part,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+CLASSES_SHOWN = 20
+_STYLES = {"green": "bold green", "amber": "bold yellow", "red": "bold red", "grey": "bold"}
+
+
+def render(result: Result, console: "Console", folder: str | Path | None = None) -> None:
+    """Print the result. Names are handed to rich as Text, so that `[red]` in a name is just a name."""
+    from rich.text import Text
+
+    colour, _ = tone(result.verdict)
+    console.print()
+    console.print(Text(headline(result.verdict), style=_STYLES[colour]))
+    if result.accuracies:
+        console.print()
+        console.print(_methods(result))
+    console.print()
+    for piece in _classes(result):
+        console.print(piece)
+    for note in notes(result):
+        console.print(Text(f"Note: {note}"))
+    if folder is not None:
+        console.print()
+        for name, what in (
+            ("report.html", "the page for a reader"),
+            ("examples.csv", "every example, in input order; also examples.parquet"),
+        ):
+            console.print(Text(f"{printable(str(Path(folder) / name))}  ({what})"), soft_wrap=True)
+
+
+def _methods(result: Result) -> "Table":
+    table = _table(f"Accuracy on {printable(result.accuracy_on)}")
+    table.add_column("method", no_wrap=True)
+    for name in ("best", "last", "seconds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(f"beside {called(REFERENCE)}, 95 % interval")
+    from rich.text import Text
+
+    differences = compare(result.accuracies)
+    for found in result.accuracies:
+        beside = differences[found.method].words if found.method in differences else ""
+        cells = (called(found.method), percent(found.best), percent(found.last), f"{found.seconds:,.0f}")
+        table.add_row(*map(Text, cells), beside)
+    return table
+
+
+def _classes(result: Result) -> list["Table | str"]:
+    """The classes in their order; where there are many, those with the largest noise rates."""
+    from rich.text import Text
+
+    known = result.dataset.true_labels is not None
+    rows = class_rows(result, train_part(result))
+    hidden = len(rows) - CLASSES_SHOWN
+    if hidden > 0:
+        rows = sorted(rows, key=lambda row: -row.noise_rate)[:CLASSES_SHOWN]
+    table = _table(f"Labels, ranked by {printable(result.evidence)}")
+    table.add_column("class", no_wrap=True, overflow="ellipsis", min_width=8)
+    for name in ("examples", "noise", "kept", "likely\nwrong", "set\naside"):
+        table.add_column(name, justify="right", no_wrap=True)
+    if known:
+        for name in ("kept:\nprec. / rec.", "likely wrong:\nprec. / rec."):
+            table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(Text, _cells(row)))
+    table.add_section()
+    for row in table_rows(result):
+        table.add_row(*map(Text, _cells(row)), style="bold")
+    pieces: list[Table | str] = [table]
+    if hidden > 0:
+        pieces.append(f"{hidden} more classes, with smaller noise rates, are in report.html.")
+    return pieces
+
+
+def _cells(row: ClassRow) -> list[str]:
+    numbers = [f"{count:,}" for count in (row.kept, row.likely_wrong, row.set_aside)]
+    cells = [row.name, f"{row.examples:,}", percent(row.noise_rate), *numbers]
+    if row.agreement is not None:
+        found = row.agreement
+        cells.append(_pair(found.kept_precision, found.kept_recall))
+        cells.append(_pair(found.issue_precision, found.issue_recall))
+    return cells
+
+
+def _pair(precision: float | None, recall: float | None) -> str:
+    return " / ".join("–" if share is None else f"{100 * share:.1f}" for share in (precision, recall))
+
+
+def _table(title: str) -> "Table":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    return Table(
+        title=Text(title, style="bold"),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        show_edge=False,
+    )

@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from smallloss.criterion.selection import select
+from smallloss.criterion.verdict import check
+from smallloss.data.dataset import Dataset
+from smallloss.report.result import Accuracy, Part, Result
+
+HOSTILE = (
+    "</script><b>x",
+    "a[/b]",
+    "$x^$",
+    "=cmd()",
+    "new\nline\x1b[31m",
+    "\u202eשלום",
+    "\"'><img src=x onerror=alert(1)>",
+    "x" * 200,
+)
+
+
+@pytest.fixture
+def result() -> Result:
+    """Ten examples, by hand: six trained on (given out of order), two held out, two in neither part.
+
+    Trained on, by rank: cat 1, 0, 3 and dog 5, 7, 8; of each class the last one is likely wrong.
+    The labels of 3 (truly a dog) and 5 (truly a cat) are wrong.
+    """
+    CAT, DOG = 0, 1
+    labels = np.array([CAT, CAT, DOG, CAT, CAT, DOG, CAT, DOG, DOG, DOG])
+    truth = labels.copy()
+    truth[[3, 5]] = [DOG, CAT]
+    loss = np.array([0.5, 0.1, 0.7, 2.0, 0.6, 0.2, np.nan, 0.3, 3.0, np.nan])
+    pixels = np.arange(10 * 4 * 4 * 3, dtype=np.uint8).reshape(10, 4, 4, 3)
+    data = Dataset(pixels, labels, ("cat", "dog"), name="pets", ids=[f"{k}.png" for k in range(10)], true_labels=truth)
+    parts = [
+        Part(split, index, select(loss[index], labels[index], noise_rate=rate, beta=0))
+        for split, index, rate in (
+            ("train", np.array([8, 1, 0, 3, 7, 5]), 1 / 3),
+            ("held out", np.array([4, 2]), 0.0),
+        )
+    ]
+    right = np.arange(40) < 20
+    accuracies = [
+        Accuracy("cross_entropy", 0.55, 0.5, 1.5, right),
+        Accuracy("rsl", 0.5, 0.5, 2.0, right[::-1]),
+        Accuracy("rsl_wm", 0.9, 0.9, 1234.6, np.arange(40) < 36),
+    ]
+    history = [
+        {"stage": stage, "epoch": epoch, "loss": 1.0, "seconds": 0.123456, **test}
+        for stage in ("stage1", "rsl_wm")
+        for epoch, test in enumerate(({}, {"test": 0.5}, {"test": 0.9}))
+    ]
+    return Result(
+        dataset=data,
+        parts=parts,
+        mean_loss=loss,
+        predicted=np.array([0, 0, 1, 1, 0, 1, -1, 1, 0, -1]),
+        evidence="mean_loss over stage 1",
+        verdict=check([[0.7, 0.3], [0.3, 0.7]], data.classes),
+        accuracies=accuracies,
+        accuracy_on="40 test examples",
+        history=history,
+        settings={"preset": "cpu", "stage1": {"epochs": 3, "lr": 0.1}},
+        notes=["Drawn by hand."],
+    )
+
+
+@pytest.fixture
+def hostile() -> Result:
+    """Every text that a user can bring is out to break something."""
+    n = 20 * len(HOSTILE)
+    labels = np.arange(n) % len(HOSTILE)
+    loss = np.linspace(0, 1, n)
+    ids = [f"{HOSTILE[k % len(HOSTILE)]} {k}" for k in range(n)]
+    ids[0] = "not-unicode-\udcff.png"
+    features = np.zeros((n, 2), np.float32)
+    data = Dataset(features, labels, HOSTILE, name="</title><script>alert(1)</script>", ids=ids)
+    T = np.full((len(HOSTILE), len(HOSTILE)), 1 / len(HOSTILE))
+    return Result(
+        dataset=data,
+        parts=[Part("train", np.arange(n), select(loss, labels, noise_rate=0.3))],
+        mean_loss=loss,
+        predicted=(labels + 1) % len(HOSTILE),
+        evidence="[red]<i>loss</i>",
+        verdict=check(T, HOSTILE),
+        accuracies=[Accuracy("[bold]<u>$m^$", 0.5, 0.5, 1.0, np.ones(3, bool))],
+        accuracy_on="<em>[/b] test",
+        history=[{"stage": "<script>$s^$", "epoch": 0, "test": 0.5}],
+        settings={"<s>": {"[/x]": "</dd><script>"}},
+        notes=["<script>alert(2)</script>\n[/red]"],
+    )

@@ -1,0 +1,64 @@
+import csv
+
+import numpy as np
+from pyarrow import parquet
+
+from smallloss.report.examples import examples_table, write_examples
+from smallloss.report.result import Result
+
+COLUMNS = [
+    *("is_label_issue", "label_score", "given_label", "predicted_label"),
+    *("id", "index", "split", "score", "mean_loss", "rank_in_class", "quota", "cutoff", "weight"),
+    *("selected", "reason", "true_label"),
+]
+
+
+def test_one_row_per_input_example_in_input_order(result: Result) -> None:
+    table = examples_table(result)
+    assert list(table) == COLUMNS
+    assert all(len(column) == 10 for column in table.values())
+    assert list(table["index"]) == list(range(10))
+    assert table["id"] == [f"{k}.png" for k in range(10)]
+    train, held = "train", "held out"
+    assert list(table["split"]) == [train, train, held, train, held, train, "", train, train, ""]
+    assert list(table["given_label"]) == ["cat", "cat", "dog", "cat", "cat", "dog", "cat", "dog", "dog", "dog"]
+    assert list(table["predicted_label"][5:8]) == ["dog", None, "dog"]
+    assert list(table["true_label"][[3, 5]]) == ["dog", "cat"]
+    assert list(table["rank_in_class"]) == [2, 1, 1, 3, 1, 1, 0, 2, 3, 0]
+    assert list(np.flatnonzero(table["is_label_issue"])) == [3, 8]
+    assert list(table["reason"]) == [
+        *("kept", "kept", "kept", "likely wrong", "kept"),
+        *("kept", "never seen", "kept", "likely wrong", "never seen"),
+    ]
+    assert list(table["selected"]) == [reason == "kept" for reason in table["reason"]]
+    np.testing.assert_array_equal(table["score"], result.mean_loss)
+    np.testing.assert_array_equal(table["cutoff"], [0.5, 0.5, 0.7, 0.5, 0.6, 0.3, np.nan, 0.3, 0.3, np.nan])
+    assert np.isnan(table["label_score"][[6, 9]]).all()
+
+
+def test_true_label_only_where_it_is_known(hostile: Result) -> None:
+    assert list(examples_table(hostile)) == COLUMNS[:-1]
+
+
+def test_parquet_keeps_the_table_and_csv_the_rows(result: Result, tmp_path) -> None:
+    paths = write_examples(result, tmp_path)
+    assert [path.name for path in paths] == ["examples.parquet", "examples.csv"]
+    stored = parquet.read_table(tmp_path / "examples.parquet").to_pydict()
+    for name, column in examples_table(result).items():
+        np.testing.assert_array_equal(np.array(stored[name]), np.array(column))
+    with (tmp_path / "examples.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["id"] for row in rows] == result.dataset.ids
+    assert rows[6]["label_score"] == rows[6]["predicted_label"] == rows[6]["cutoff"] == ""
+
+
+def test_hostile_names_survive_and_are_no_formulas(hostile: Result, tmp_path) -> None:
+    write_examples(hostile, tmp_path)
+    stored = parquet.read_table(tmp_path / "examples.parquet").to_pydict()
+    assert stored["given_label"][:8] == list(hostile.dataset.classes)
+    assert stored["id"][0] == "not-unicode-\\udcff.png"
+    with (tmp_path / "examples.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(hostile.dataset)
+    assert rows[3]["given_label"] == "'=cmd()"
+    assert rows[4]["given_label"] == "new\nline\x1b[31m"

@@ -1,0 +1,184 @@
+import base64
+import io
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import matplotlib
+import numpy as np
+import pytest
+from PIL import Image
+
+from smallloss.criterion.selection import select
+from smallloss.criterion.verdict import check
+from smallloss.report.page import page, write_page
+from smallloss.report.pictures import LONGEST_SIDE, gallery
+from smallloss.report.plots import score_histogram
+from smallloss.report.result import Part, Result
+
+VOID = {"meta", "img", "br", "hr", "input", "link"}
+
+
+class Reader(HTMLParser):
+    """Collects what a browser would see, and checks that the tags nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    @property
+    def said(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+
+def test_says_what_was_found(result: Result) -> None:
+    said = Reader(page(result)).said
+    assert "pets" in said
+    assert "Trust Trust the ranking: under every label" in said
+    assert "likely wrong, 33.3 % 2 " in said
+    assert "A further 2 examples were held out" in said
+    assert "of the labels called likely wrong 50.0 % are wrong" in said
+    assert "RSL_WM 90.0 % 90.0 % better by 40.0 points" in said
+    assert "no difference seen" in said
+    assert "Labelled cat 1 likely wrong cat → dog" in said
+    assert "Drawn by hand." in said
+    assert "stage1.epochs 3" in said
+
+
+@pytest.mark.parametrize(
+    "T, tone, word",
+    [
+        ([[0.7, 0.3], [0.3, 0.7]], "green", "Trust"),
+        ([[0.4, 0.6, 0], [0, 1, 0], [0, 0, 1]], "amber", "Trust with care"),
+        ([[0.5, 0.5], [0.5, 0.5]], "red", "Do not trust"),
+        (None, "grey", "No verdict"),
+    ],
+)
+def test_the_verdict_has_a_colour_and_a_word(result: Result, T, tone: str, word: str) -> None:
+    result.verdict = None if T is None else check(T)
+    text = page(result)
+    assert f'<section class="verdict {tone}"' in text
+    assert f'<p class="word">{word}</p>' in text
+
+
+@pytest.mark.parametrize("which", ["result", "hostile"])
+def test_stands_alone(which: str, request: pytest.FixtureRequest) -> None:
+    text = page(request.getfixturevalue(which))
+    reader = Reader(text)
+    assert "://" not in text
+    assert not {"script", "link", "iframe", "object", "form"} & {tag for tag, _ in reader.tags}
+    addresses = [attributes.get(name) for _, attributes in reader.tags for name in ("src", "href", "xlink:href")]
+    assert all(re.match(r"#[\w-]+$|data:image/png;base64,", address) for address in addresses if address)
+    assert "url(" not in re.sub(r"url\(#[\w-]+\)", "", text)
+
+
+def test_same_result_same_bytes(result: Result, tmp_path) -> None:
+    first = write_page(result, tmp_path / "a.html").read_bytes()
+    for found in result.accuracies:
+        found.seconds *= 2
+    for row in result.history:
+        row["seconds"] = 77.7
+    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red"}):
+        second = write_page(result, tmp_path / "b.html").read_bytes()
+    assert first == second
+
+
+def test_hostile_texts_are_only_text(hostile: Result) -> None:
+    text = page(hostile)
+    reader = Reader(text)
+    for name in ("</script><b>x", "a[/b]", "$x^$", "=cmd()", "new\\nline\\x1b[31m", "\\u202eשלום"):
+        assert name in reader.texts
+    assert "not-unicode-\\udcff.png" not in reader.said  # the smallest loss: not suspicious
+    assert not {"b", "i", "u", "s", "em", "script"} & {tag for tag, _ in reader.tags}
+    assert not any(name.startswith("on") for _, attributes in reader.tags for name in attributes)
+    assert not {"\u202e", "\x1b"} & set(text)
+    assert len(reader.named("h1")) == 1
+    assert reader.said.count("<script>alert(2)</script>\\n[/red]") == 1
+    text.encode("utf-8")
+
+
+def test_hostile_classes_with_pictures(hostile: Result) -> None:
+    n = len(hostile.dataset)
+    hostile.dataset = replace(hostile.dataset, inputs=np.zeros((n, 2, 2, 1), np.uint8), normalisation=None)
+    pictures = Reader(page(hostile)).named("img")
+    assert len(pictures) == 48
+    assert all(set(picture) == {"src", "alt", "width", "height"} for picture in pictures)
+    assert any("onerror" in picture["alt"] for picture in pictures)
+
+
+def test_accessible(result: Result) -> None:
+    reader = Reader(page(result))
+    assert reader.named("html") == [{"lang": "en"}]
+    levels = [int(tag[1]) for tag, _ in reader.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert all(later <= level + 1 for level, later in pairwise(levels))
+    assert all(picture["alt"] for picture in reader.named("img"))
+    assert all("scope" in header for header in reader.named("th"))
+    assert len(reader.named("caption")) == len(reader.named("table")) == 2
+    assert all("aria-label" in svg or svg.get("aria-hidden") for svg in reader.named("svg"))
+    ids = [attributes["id"] for _, attributes in reader.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_gallery_shows_the_lowest_label_scores_first(result: Result) -> None:
+    labels = np.zeros(30, np.int64)
+    order = np.random.default_rng(0).permutation(30)
+    data = replace(
+        result.dataset,
+        inputs=np.zeros((30, 200, 100, 3), np.uint8),
+        labels=labels,
+        true_labels=None,
+        ids=[f"folder/of/a/very/long/name/{k}.png" for k in range(30)],
+    )
+    found = replace(
+        result,
+        dataset=data,
+        predicted=np.ones(30, np.int64),
+        parts=[Part("train", np.arange(30), select(order / 30, labels, noise_rate=0.5))],
+    )
+    (cats,) = gallery(found)
+    assert (cats.label, cats.likely_wrong, len(cats.shown)) == ("cat", 15, 8)
+    worst = np.argsort(-order)[:8]
+    assert [suspect.id for suspect in cats.shown] == [data.ids[k] for k in worst]
+    assert cats.shown[0].short_id == "…" + data.ids[worst[0]][-27:]
+    assert cats.shown[0].predicted == "dog"
+    picture = Image.open(io.BytesIO(base64.b64decode(cats.shown[0].picture.partition(",")[2])))
+    assert picture.size == (LONGEST_SIDE // 2, LONGEST_SIDE)
+
+
+def test_pages_without_much_to_say(result: Result) -> None:
+    labels = result.dataset.labels
+    nothing = Part("train", np.arange(10), select(np.full(10, np.nan), labels, noise_rate=0.0))
+    bare = replace(result, parts=[nothing], accuracies=[], history=[], settings={}, notes=[])
+    said = Reader(page(bare)).said
+    assert "No label is called likely wrong." in said
+    assert "How the scores fall" not in said
+    assert "10 examples were never seen" in said
+
+
+def test_equal_scores_can_be_drawn() -> None:
+    selection = select(np.ones(5), np.zeros(5, int), noise_rate=0.2)
+    assert score_histogram(selection, None).startswith("<svg")

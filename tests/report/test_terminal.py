@@ -1,0 +1,69 @@
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from smallloss.criterion.selection import select
+from smallloss.data.dataset import Dataset
+from smallloss.report.result import Part, Result
+from smallloss.report.terminal import render
+
+
+def shown(result: Result, width: int = 80, **options) -> str:
+    file = io.StringIO()
+    render(result, Console(file=file, width=width, **options), "runs/[pets]")
+    return file.getvalue()
+
+
+def lines(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()]
+
+
+def test_says_what_was_found(result: Result) -> None:
+    text = shown(result)
+    assert text.split("\n\n")[0].replace("\n", " ").strip().startswith("Trust the ranking: under every label")
+    said = lines(text)
+    assert ["Cross", "Entropy", "55.0", "%", "50.0", "%", "2"] in said
+    assert "RSL_WM         90.0 %  90.0 %    1,235  better by 40.0 points" in text
+    assert "no difference seen (-" in text
+    assert ["cat", "3", "33.3", "%", "2", "1", "0", "100.0", "/", "100.0", "100.0", "/", "100.0"] in said
+    assert ["dog", "3", "33.3", "%", "2", "1", "0", "50.0", "/", "50.0", "0.0", "/", "0.0"] in said
+    assert ["all", "6", "33.3", "%", "4", "2", "0", "75.0", "/", "75.0", "50.0", "/", "50.0"] in said
+    assert ["held", "out", "2", "0.0", "%", "2", "0", "0", "100.0", "/", "100.0", "–", "/", "–"] in said
+    assert "Note: Drawn by hand." in text
+    assert "runs/[pets]/report.html" in text
+
+
+@pytest.mark.parametrize("which", ["result", "hostile"])
+def test_fits_80_columns_without_colour_codes_when_piped(which: str, request: pytest.FixtureRequest) -> None:
+    text = shown(request.getfixturevalue(which))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\x1b" not in text
+
+
+def test_colours_on_a_terminal(result: Result) -> None:
+    assert "\x1b[1;32mTrust" in shown(result, force_terminal=True, color_system="standard", no_color=False)
+
+
+def test_hostile_names_show_as_they_are(hostile: Result) -> None:
+    text = shown(hostile, width=120)
+    for name in ("</script><b>x", "a[/b]", "$x^$", "=cmd()", "new\\nline\\x1b[31m", "\\u202eשלום"):
+        assert f"\n{name} " in text
+    assert "[red]<i>loss</i>" in text
+    assert "[bold]<u>$m^$" in text
+    assert "<em>[/b] test" in text
+    assert "Note: <script>alert(2)</script>\\n[/red]" in text
+    assert "\u202e" not in text
+
+
+def test_many_classes_show_the_noisiest(hostile: Result) -> None:
+    labels = np.repeat(np.arange(30), 10)
+    names = tuple(f"class-{k}" for k in range(30))
+    hostile.dataset = Dataset(np.zeros((300, 1), np.float32), labels, names)
+    rates = np.arange(30) / 100
+    hostile.parts = [Part("train", np.arange(300), select(np.linspace(0, 1, 300), labels, noise_rate=rates))]
+    text = shown(hostile)
+    assert "10 more classes, with smaller noise rates, are in report.html." in text
+    assert "class-10 " in text
+    assert "class-9 " not in text

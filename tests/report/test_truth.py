@@ -1,0 +1,36 @@
+import pytest
+
+from smallloss.report.result import Result
+from smallloss.report.summary import class_rows, table_rows, train_part
+from smallloss.report.truth import Agreement
+
+
+def test_by_hand(result: Result) -> None:
+    cat, dog = (row.agreement for row in class_rows(result, train_part(result)))
+    # cat: 1 and 0 are kept, both right; 3 is flagged, and wrong.
+    assert cat == Agreement(1, 1.0, 1.0, 1.0, 1.0, 1.0)
+    # dog: 5 (wrong) and 7 (right) are kept; 8 is flagged, but right.
+    assert dog == Agreement(1, 0.5, 0.5, 0.0, 0.0, 0.5)
+    assert table_rows(result)[0].agreement == Agreement(2, 0.75, 0.75, 0.5, 0.5, 0.75)
+
+
+def test_without_wrong_labels_there_is_no_recall(result: Result) -> None:
+    assert table_rows(result)[1].name == "held out"
+    assert table_rows(result)[1].agreement == Agreement(0, 1.0, 1.0, None, None, 1.0)
+
+
+def test_unknown_truth_says_nothing(hostile: Result) -> None:
+    rows = [*class_rows(hostile, train_part(hostile)), *table_rows(hostile)]
+    assert [row.agreement for row in rows] == [None] * 9
+
+
+def test_the_rows_count_every_example_once(result: Result, hostile: Result) -> None:
+    for found in (result, hostile):
+        rows = class_rows(found, train_part(found))
+        whole = table_rows(found)[0]
+        for name in ("examples", "kept", "set_aside", "likely_wrong"):
+            assert getattr(whole, name) == sum(getattr(row, name) for row in rows)
+        assert whole.examples == whole.kept + whole.set_aside + whole.likely_wrong
+    assert whole.examples == 160
+    assert whole.noise_rate == pytest.approx(0.3)
+    assert whole.set_aside > 0
