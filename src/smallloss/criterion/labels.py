@@ -34,6 +34,20 @@ def encode(labels: Any) -> tuple[np.ndarray, np.ndarray]:
     return classes, index.astype(_code_type(len(classes)))
 
 
+def encode_among(labels: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
+    """`encode`, where all the classes there are were named, in an order of their own; nobody need carry one."""
+    named = np.asarray(classes)
+    position = {label: k for k, label in enumerate(named.tolist())}
+    if len(position) < len(named):
+        raise InputError("classes names a class twice: name each once.")
+    found, index = encode(labels)
+    strangers = [label for label in found.tolist() if label not in position]
+    if strangers:
+        raise InputError(f"The labels hold {listed(strangers)}, which is not among the classes.")
+    codes = np.array([position[label] for label in found.tolist()], dtype=_code_type(len(named)))
+    return named, codes[index]
+
+
 def by_class(what: str, values: Any, names: list[Any], notes: list[str]) -> Any:
     """A number or vector as it is; a mapping in the order of the classes."""
     if not isinstance(values, Mapping):

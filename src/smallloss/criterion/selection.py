@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from smallloss.criterion.labels import by_class, encode, listed, to_numpy
+from smallloss.criterion.labels import by_class, encode, encode_among, listed, to_numpy
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
 from smallloss.criterion.transition import noise_rate as rates_from_transition
@@ -35,7 +35,7 @@ class Selection:
     """
 
     score: np.ndarray  # higher = more suspicious; NaN = never seen
-    classes: np.ndarray  # the sorted labels
+    classes: np.ndarray  # the sorted labels, or as they were given
     class_index: np.ndarray  # position of each example's label in classes
     rank_in_class: np.ndarray  # from 1, the smallest score; 0 = never seen
     quota: Quota
@@ -135,6 +135,7 @@ def select(
     labels: Any,
     noise_rate: Any = None,
     *,
+    classes: Any = None,
     transition: Any = None,
     probabilities: Any = None,
     prior: Any = None,
@@ -148,8 +149,9 @@ def select(
     """RSL's selection (Algorithm 1, lines 8-14, with Eq. 2): the smallest scores of each class.
 
     score: a vector, higher = more suspicious, NaN = never seen; or a ledger, whose mean loss is taken.
+    classes: all there are, in the order that vectors and T follow; left out, the sorted labels.
     noise_rate: share of wrong labels among those that carry label k: a number, {label: rate}, or a vector in
-    the order of the sorted labels; without it, `transition` (T[i, j] = P(label j | true class i)) gives it.
+    the order of the classes; without it, `transition` (T[i, j] = P(label j | true class i)) gives it.
     prior: distribution of the true classes: a vector, {label: share}, "uniform", or None: taken from
     `transition` and the label counts, and where there is no transition, unknown: then nothing is balanced.
     probabilities: (n, classes), out of sample; label_score is then the probability of the given label.
@@ -157,7 +159,7 @@ def select(
     beta, gamma, rounding, class_size: see `quotas`.
     """
     values = np.array(score.mean_loss if isinstance(score, LossLedger) else to_numpy(score), np.float64)
-    classes, class_index = encode(labels)
+    classes, class_index = encode(labels) if classes is None else encode_among(labels, classes)
     _check(values, class_index, kappa, weight_max)
     names, c = classes.tolist(), len(classes)
     labelled = np.bincount(class_index, minlength=c)

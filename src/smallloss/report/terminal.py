@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from smallloss.criterion.selection import Selection
 from smallloss.report.compare import REFERENCE, compare
 from smallloss.report.result import Result
 from smallloss.report.summary import (
@@ -48,6 +51,34 @@ def render(result: Result, console: "Console", folder: str | Path | None = None)
             ("examples.csv", "every example, in input order; also examples.parquet"),
         ):
             console.print(Text(f"{printable(str(Path(folder) / name))}  ({what})"), soft_wrap=True)
+
+
+def render_selection(selection: Selection, console: "Console") -> None:
+    """Print what became of each class, for losses that came from elsewhere."""
+    from rich.text import Text
+
+    columns = selection.class_table()
+    table = _table("Class by class")
+    table.add_column("class", no_wrap=True, overflow="ellipsis", min_width=8)
+    for name in ("examples", "noise", "kept", "likely\nwrong", "set\naside"):
+        table.add_column(name, justify="right", no_wrap=True)
+    most = np.argsort(-np.asarray(columns["noise_rate"]), kind="stable")[:CLASSES_SHOWN]
+    for k in np.sort(most):
+        counts = [f"{columns[name][k]:,}" for name in ("kept", "likely_wrong", "set_aside")]
+        cells = (
+            printable(str(columns["label"][k])),
+            f"{columns['n'][k]:,}",
+            percent(columns["noise_rate"][k]),
+            *counts,
+        )
+        table.add_row(*map(Text, cells))
+    console.print(table)
+    if len(columns["label"]) > CLASSES_SHOWN:
+        console.print(
+            f"{len(columns['label']) - CLASSES_SHOWN} more classes, with smaller noise rates, are in the table."
+        )
+    for note in selection.notes:
+        console.print(Text(f"Note: {printable(note)}"))
 
 
 def _methods(result: Result) -> "Table":

@@ -1,0 +1,38 @@
+"""What every benchmark shares: one JSON line per measurement, with all that is needed to judge it."""
+
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def commit() -> str:
+    """The commit measured; given by SMALLLOSS_COMMIT where the tree travelled without its history."""
+    if "SMALLLOSS_COMMIT" in os.environ:
+        return os.environ["SMALLLOSS_COMMIT"]
+    done = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def hardware() -> str:
+    import torch
+
+    if torch.cuda.is_available():
+        return f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
+    return f"{platform.machine()} CPU, {os.cpu_count()} cores, torch {torch.__version__}"
+
+
+def record(path: Path, row: dict[str, Any]) -> None:
+    """Append one line and flush it: a run that is cut off keeps what it measured."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    script = os.path.relpath(sys.argv[0])
+    facts = {"commit": commit(), "hardware": hardware(), "command": shlex.join(["python", script, *sys.argv[1:]])}
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row | facts) + "\n")
+        file.flush()

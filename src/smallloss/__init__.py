@@ -1,0 +1,49 @@
+"""smallloss: wrong labels from the losses of an ordinary training run, and a good classifier in spite of them.
+
+Nothing heavy is imported until it is used: `import smallloss` never loads torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "LossLedger": "smallloss.criterion.ledger",
+    "Selection": "smallloss.criterion.selection",
+    "select": "smallloss.criterion.selection",
+    "check": "smallloss.criterion.verdict",
+    "Verdict": "smallloss.criterion.verdict",
+    "corrupt": "smallloss.criterion.corrupt",
+    "Dataset": "smallloss.data.dataset",
+    "load": "smallloss.data.source",
+    "clean": "smallloss.cleaning",
+    "InputError": "smallloss.errors",
+    "SmallLossError": "smallloss.errors",
+}
+__all__ = [*_HOMES, "__version__"]
+
+if TYPE_CHECKING:
+    from smallloss.cleaning import clean as clean
+    from smallloss.criterion.corrupt import corrupt as corrupt
+    from smallloss.criterion.ledger import LossLedger as LossLedger
+    from smallloss.criterion.selection import Selection as Selection
+    from smallloss.criterion.selection import select as select
+    from smallloss.criterion.verdict import Verdict as Verdict
+    from smallloss.criterion.verdict import check as check
+    from smallloss.data.dataset import Dataset as Dataset
+    from smallloss.data.source import load as load
+    from smallloss.errors import InputError as InputError
+    from smallloss.errors import SmallLossError as SmallLossError
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'smallloss' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,270 @@
+"""The main job, from noisy labels to a run folder: train, judge, select, learn, report."""
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import smallloss
+from smallloss import methods
+from smallloss.criterion.selection import Selection
+from smallloss.criterion.verdict import Verdict, check
+from smallloss.data.dataset import Dataset
+from smallloss.data.labels import encode_labels
+from smallloss.data.protocol import hold_out, split
+from smallloss.data.source import load
+from smallloss.errors import InputError
+from smallloss.files import write_bytes, write_npz
+from smallloss.learning import checkpoint
+from smallloss.learning.progress import Progress
+from smallloss.learning.scoring import predict
+from smallloss.learning.stage import Fitted
+from smallloss.learning.task import Check, Task, pick_device
+from smallloss.learning.views import PLAIN, Inputs, plain_views
+from smallloss.methods import presets
+from smallloss.methods.presets import Settings
+from smallloss.methods.small_loss import Learned, Noise, choose
+from smallloss.noise import Knowledge, known_noise
+from smallloss.report.examples import write_examples
+from smallloss.report.page import write_page
+from smallloss.report.result import Accuracy, Part, Result
+from smallloss.run_folder import RunFolder
+
+BASELINE = "cross_entropy"
+
+
+@dataclass
+class CleanRun:
+    """What `clean` gives back: the result to look at, the classifier, and where the files are."""
+
+    result: Result
+    learned: Learned
+    folder: Path | None
+
+    @property
+    def selection(self) -> Selection:
+        """The selection of the training part."""
+        return self.result.parts[0].selection
+
+    @property
+    def verdict(self) -> Verdict | None:
+        return self.result.verdict
+
+    @property
+    def network(self) -> torch.nn.Module:
+        return self.learned.fitted.network.module
+
+
+def clean(
+    data: str | Path | Dataset | tuple[Any, Any],
+    out: str | Path | None = None,
+    *,
+    method: str = "rsl",
+    preset: str | None = None,
+    noise: str | None = None,
+    noise_rate: float | Sequence[float] | Mapping[Any, float] | None = None,
+    transition: np.ndarray | None = None,
+    prior: np.ndarray | str | None = None,
+    protocol: str | None = None,
+    net: Any = None,
+    epochs: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    path: str = "auto",
+    workers: int = 0,
+    deterministic: bool = False,
+    progress: bool | None = False,
+) -> CleanRun:
+    """Train on noisy labels, find the wrong ones, and learn a classifier in spite of them.
+
+    data: anything `smallloss clean DATA` takes, a Dataset, or (X, y). noise: labels corrupted on purpose
+    ("structured:0.3"), for a benchmark whose true labels are known. noise_rate (or transition) is what is known
+    of the noise. settings: any knob by name, {"stage1.epochs": 20}. With `out` everything is written there, and
+    the same call goes on after an interruption.
+    """
+    methods.get(method)
+    dataset = _dataset(data)
+    where = pick_device(device)
+    chosen = _settings(preset, where, net, epochs, settings, dataset)
+    dataset, known = known_noise(
+        dataset, noise, Noise(noise_rate, transition, prior), seed, is_default=data == "digits"
+    )
+    train, checks, accuracy_on, protocol = _divide(dataset, protocol, seed)
+    config = {
+        "version": smallloss.__version__,
+        "data": {"name": dataset.name, "fingerprint": dataset.fingerprint(), "examples": len(dataset)},
+        "noise": known.describe(),
+        "method": method,
+        "protocol": protocol,
+        "seed": seed,
+        "device": where.type,
+        "deterministic": deterministic,
+        "settings": _plain(chosen),
+        "versions": {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__},
+    }
+    task = Task(
+        dataset, train, checks, seed=seed, device=where, path=path, workers=workers, deterministic=deterministic
+    )
+    with Progress(enabled=progress) as bars:
+        task.progress = bars
+        if out is None:
+            return _run(task, method, chosen, known, config, accuracy_on)
+        with RunFolder(out, config) as folder:
+            task.folder = folder
+            folder.start_metrics(checkpoint.committed_rows(folder.path))
+            return _run(task, method, chosen, known, config, accuracy_on)
+
+
+def _run(
+    task: Task, method: str, settings: Settings, known: Knowledge, config: dict[str, Any], accuracy_on: str
+) -> CleanRun:
+    names = [BASELINE] if method == BASELINE else [BASELINE, method]
+    everything = {name: methods.get(name).train(task, settings, known.noise) for name in names}
+    learned = everything[method]
+    evidence = learned if learned.score is not None else _judge_by_stage1(everything[BASELINE], settings)
+    assert evidence.ledger is not None
+    T = known.noise.transition
+    result = Result(
+        dataset=task.dataset,
+        parts=_parts(task, settings, known.noise, evidence),
+        mean_loss=evidence.ledger.mean_loss,
+        predicted=_predictions(
+            task, learned.fitted, Check(task.dataset, np.arange(len(task.dataset)), task.dataset.labels)
+        ),
+        evidence=evidence.evidence,
+        verdict=None if T is None else check(T, task.dataset.classes),
+        accuracies=[_accuracy(task, name, one) for name, one in everything.items()],
+        accuracy_on=accuracy_on,
+        history=[row for stage in _stages(everything).values() for row in stage.history],
+        settings=config,
+        notes=[*known.notes],
+    )
+    if task.folder is not None:
+        _write(task.folder, result, learned, evidence)
+    return CleanRun(result, learned, None if task.folder is None else task.folder.path)
+
+
+def _dataset(data: str | Path | Dataset | tuple[Any, Any]) -> Dataset:
+    if isinstance(data, Dataset):
+        return data
+    if isinstance(data, tuple):
+        inputs, labels = data
+        codes, classes = encode_labels(np.asarray(labels))
+        inputs = np.asarray(inputs)
+        inputs = inputs if inputs.dtype == np.uint8 else inputs.astype(np.float32)
+        return Dataset(inputs, codes, classes)
+    return load(data)
+
+
+def _settings(
+    preset: str | None, device: torch.device, net: Any, epochs: int | None, changes: Mapping[str, Any] | None,
+    dataset: Dataset,
+) -> Settings:  # fmt: skip
+    chosen = presets.get(preset or ("fast" if device.type == "cuda" else "cpu"))
+    named: dict[str, Any] = {}
+    if epochs is not None:
+        named |= {"stage1.epochs": epochs, "rsl.epochs": epochs, "rsl_wm.epochs": epochs}
+    if net is not None or not dataset.is_image:
+        named["net"] = "mlp" if net is None else net
+    return presets.change(chosen, named | dict(changes or {}))
+
+
+def _divide(dataset: Dataset, protocol: str | None, seed: int) -> tuple[np.ndarray, dict[str, Check], str, str]:
+    """The rows to learn from, the checks, and what accuracy is taken on."""
+    if dataset.test is None and protocol is None:
+        train, held_out = hold_out(dataset, seed)
+        checks = {"validation": Check(dataset, held_out, dataset.labels[held_out])}
+        if dataset.true_labels is None:
+            return train, checks, f"{len(held_out)} held-out examples, labels as given (some are wrong)", "hold out"
+        checks["test"] = Check(dataset, held_out, dataset.true_labels[held_out])
+        return train, checks, f"{len(held_out)} held-out examples, true labels", "hold out"
+    protocol = protocol or ("paper" if dataset.true_labels is not None else "honest")
+    parts = split(dataset, protocol, seed)
+    checks = {}
+    if len(parts.validation):
+        truth = dataset.true_labels if parts.validation_labels == "clean" else dataset.labels
+        assert truth is not None
+        checks["validation"] = Check(dataset, parts.validation, truth[parts.validation])
+    if parts.test is not None:
+        checks["test"] = Check(parts.test, np.arange(len(parts.test)), parts.test.labels)
+    if not checks:
+        raise InputError(
+            f"The protocol {protocol} leaves nothing of {dataset.name} to measure accuracy on; use honest."
+        )
+    on = f"the official test set ({len(parts.test)} examples)" if parts.test is not None else "the validation part"
+    return parts.train, checks, on, protocol
+
+
+def _judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
+    """A method that keeps no ledger of its own is judged beside plain cross entropy's."""
+    assert baseline.ledger is not None
+    baseline.score = baseline.ledger.score(settings.score)
+    baseline.evidence = f"{settings.score} over stage 1"
+    return baseline
+
+
+def _parts(task: Task, settings: Settings, noise: Noise, evidence: Learned) -> list[Part]:
+    """The training part as the method selected it; the held-out part ranked among itself, out of sample."""
+    assert evidence.score is not None
+    score = evidence.score
+    parts = [Part("train", task.train, evidence.selection or choose(task, settings, noise, score))]
+    if len(task.held_out):
+        parts.append(Part("held out", task.held_out, choose(task, settings, noise, score, index=task.held_out)))
+    return parts
+
+
+def _accuracy(task: Task, name: str, learned: Learned) -> Accuracy:
+    on = "test" if "test" in task.checks else "validation"
+    fitted = learned.fitted
+    right = _predictions(task, fitted, task.checks[on]) == task.checks[on].labels
+    return Accuracy(name, fitted.best[on], fitted.last[on], fitted.seconds, right)
+
+
+def _predictions(task: Task, fitted: Fitted, at: Check) -> np.ndarray:
+    inputs = Inputs(at.dataset, task.device, PLAIN, resident=task.resident())
+    rows = torch.from_numpy(np.asarray(at.index)).to(task.device)
+    return predict(fitted.network, inputs, plain_views(rows, 0)).cpu().numpy()
+
+
+def _stages(everything: dict[str, Learned]) -> dict[str, Fitted]:
+    return {name: stage for learned in everything.values() for name, stage in learned.stages.items()}
+
+
+def _write(folder: RunFolder, result: Result, learned: Learned, evidence: Learned) -> None:
+    from safetensors.torch import save
+
+    assert evidence.ledger is not None
+    evidence.ledger.save(folder / "ledger.npz")
+    selection = result.parts[0].selection
+    write_npz(
+        folder / "selection.npz",
+        {
+            "index": result.parts[0].index,
+            "selected": selection.mask,
+            "weight": selection.weight,
+            "is_label_issue": selection.is_label_issue,
+            "rank_in_class": selection.rank_in_class,
+            "label_score": selection.label_score,
+            "classes": np.array(result.dataset.classes),
+            "quota": selection.quota.num,
+            "noise_rate": np.asarray(selection.quota.noise_rate, dtype=np.float64),
+        },
+    )
+    weights = {name: t.detach().cpu().contiguous() for name, t in learned.fitted.network.module.state_dict().items()}
+    facts = {"net": str(result.settings["settings"]["net"]), "classes": json.dumps(result.dataset.classes)}
+    write_bytes(folder / "model.safetensors", save(weights, metadata=facts))
+    write_examples(result, folder.path)
+    write_page(result, folder / "report.html")
+
+
+def _plain(settings: Settings) -> dict[str, Any]:
+    """Settings as JSON can say them; a module of the user's own by its class."""
+    net = settings.net if isinstance(settings.net, str) else type(settings.net).__name__
+    values = {name: value for name, value in vars(settings).items() if name != "net"}
+    return {"net": net} | {n: asdict(v) if hasattr(v, "__dataclass_fields__") else v for n, v in values.items()}

@@ -1,0 +1,181 @@
+"""The command line: verbs only. Everything they do lives elsewhere, and is imported when it is needed."""
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from smallloss.errors import InputError, SmallLossError
+
+app = typer.Typer(
+    help="Find wrong labels with the losses of an ordinary training run, and learn in spite of them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+_DO_NOT_USE = 3  # the verdict says so
+_CORRUPT = "Corrupt on purpose: uniform:0.5, pairwise:0.4, structured:0.4"
+_RATES = "Share of wrong labels: 0.2, or cat=0.3,dog=0.1, or a csv of label,noise_rate"
+
+
+def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
+    """Errors are sentences: never a traceback, and an exit status that a script can read."""
+
+    @functools.wraps(verb)
+    def speak(*args: Any, **kwargs: Any) -> None:
+        try:
+            verb(*args, **kwargs)
+        except SmallLossError as error:
+            _say_and_exit(str(error), error.exit_status)
+        except KeyboardInterrupt:
+            _say_and_exit("Stopped. What was saved is kept; the same command goes on from there.", 130)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(1) from None
+        except OSError as error:
+            _say_and_exit(f"{error.filename or 'A file'} could not be used: {error.strerror or error}", 2)
+        except typer.Exit:
+            raise
+        except Exception as error:
+            if os.environ.get("SMALLLOSS_DEBUG"):
+                raise
+            what = f"{type(error).__name__}: {error}"
+            _say_and_exit(f"smallloss failed ({what}). This is our fault; SMALLLOSS_DEBUG=1 shows where.", 1)
+
+    return speak
+
+
+def _say_and_exit(sentence: str, status: int) -> None:
+    print(f"smallloss: {sentence}", file=sys.stderr)
+    raise typer.Exit(status)
+
+
+@app.command()
+@_spoken
+def clean(
+    data: Annotated[str, typer.Argument(help="digits | cifar10:PATH | cifar100:PATH | idx:FOLDER | data.npz")],
+    out: Annotated[Path, typer.Option(help="The run folder. The same command goes on with it after a stop.")],
+    method: Annotated[str, typer.Option(help="rsl, rsl_wm, cross_entropy, co_teaching")] = "rsl",
+    preset: Annotated[str | None, typer.Option(help="paper, fast (GPU) or cpu; by the hardware if left out")] = None,
+    noise: Annotated[str | None, typer.Option(help=_CORRUPT + ", human:FILE@random1")] = None,
+    noise_rate: Annotated[str | None, typer.Option(help=_RATES)] = None,
+    transition: Annotated[Path | None, typer.Option(help="A file that holds T, rows true classes")] = None,
+    protocol: Annotated[str | None, typer.Option(help="paper, full or honest")] = None,
+    net: Annotated[str | None, typer.Option(help="wrn-28-2, preact-resnet-18, small-convnet, mlp, ...")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs of every stage")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="Any setting: stage1.lr=0.05, beta=0.1")] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda")] = "auto",
+    deterministic: Annotated[bool, typer.Option(help="Bit-for-bit on the GPU, slower")] = False,
+    strict: Annotated[bool, typer.Option(help="Exit with status 3 when the verdict says do not use")] = False,
+) -> None:  # fmt: skip
+    """The main job: train, find the wrong labels, select, learn a classifier, report."""
+    from rich.console import Console
+
+    from smallloss import cleaning
+    from smallloss.data.matrix import read_matrix
+    from smallloss.data.rates import parse_rates
+    from smallloss.report.terminal import render
+
+    run = cleaning.clean(
+        data, out, method=method, preset=preset, noise=noise,
+        noise_rate=None if noise_rate is None else parse_rates(noise_rate),
+        transition=None if transition is None else read_matrix(transition)[0],
+        protocol=protocol, net=net, epochs=epochs, settings=_pairs(set_ or []), seed=seed, device=device,
+        deterministic=deterministic, progress=None,
+    )  # fmt: skip
+    render(run.result, Console(), run.folder)
+    if strict and run.verdict is not None and not run.verdict.trust:
+        raise typer.Exit(_DO_NOT_USE)
+
+
+@app.command()
+@_spoken
+def check(
+    matrix: Annotated[Path, typer.Argument(help="T as .csv, .npy or .parquet; rows are true classes")],
+) -> None:
+    """The theory's verdict on a transition matrix. Exit status 3: do not use small losses here."""
+    from smallloss.criterion.verdict import check as judge
+    from smallloss.data.matrix import read_matrix
+
+    T, classes = read_matrix(matrix)
+    verdict = judge(T, classes)
+    print(verdict)
+    if not verdict.trust:
+        raise typer.Exit(_DO_NOT_USE)
+
+
+@app.command()
+@_spoken
+def corrupt(
+    labels: Annotated[Path, typer.Argument(help="A csv or parquet table, or a .npy of labels")],
+    noise: Annotated[str, typer.Option(help=_CORRUPT + ", uniform_excluding:0.5, or a file that holds T")],
+    out: Annotated[Path, typer.Option(help="The table to write, .csv or .parquet; true_label is added")],
+    column: Annotated[str, typer.Option(help="The column of labels")] = "label",
+    map_: Annotated[str | None, typer.Option("--map", help="For structured noise: truck:car,cat:dog,dog:cat")] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    exact: Annotated[bool, typer.Option(help="Exact counts instead of independent draws")] = False,
+) -> None:  # fmt: skip
+    """Make noisy labels for a benchmark."""
+    from smallloss.jobs import corrupt_file
+
+    rows, wrong = corrupt_file(labels, out, noise=noise, column=column, seed=seed, exact=exact, class_map=map_)
+    print(f"{out}: {rows} rows, {wrong} labels ({100 * wrong / rows:.1f} %) are now wrong ({noise}, seed {seed})")
+
+
+@app.command()
+@_spoken
+def select(
+    losses: Annotated[Path, typer.Argument(help="csv, parquet or npz with labels and losses, mean or per epoch")],
+    out: Annotated[Path, typer.Option(help="The table to write, .csv or .parquet: one row per example")],
+    noise_rate: Annotated[str | None, typer.Option(help=_RATES)] = None,
+    transition: Annotated[Path | None, typer.Option(help="A file that holds T, instead of rates")] = None,
+    prior: Annotated[str | None, typer.Option(help="uniform, or left out: from T, else no balancing")] = None,
+    beta: Annotated[float, typer.Option(help="Safety: how much less than 1 - noise rate is kept")] = 0.2,
+    gamma: Annotated[str, typer.Option(help="Balance: middle, none, or a number from 1")] = "middle",
+) -> None:  # fmt: skip
+    """Rank and select from losses recorded elsewhere."""
+    from rich.console import Console
+
+    from smallloss.jobs import select_file
+    from smallloss.report.terminal import render_selection
+
+    selection = select_file(
+        losses, out, noise_rate=noise_rate, transition=transition, prior=prior, beta=beta, gamma=_gamma(gamma)
+    )
+    render_selection(selection, Console())
+    print(f"{out}: {len(selection.mask)} rows")
+
+
+def _gamma(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _pairs(texts: list[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in texts]
+    for (name, equals, _), text in zip(pairs, texts, strict=True):
+        if not name or not equals:
+            raise InputError(f"--set {text} is not a setting; write it as stage1.lr=0.05")
+    return {name: value for name, _, value in pairs}
+
+
+@app.callback(invoke_without_command=True)
+def _main(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        from smallloss import __version__
+
+        print(f"smallloss {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    app()

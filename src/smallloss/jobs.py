@@ -1,0 +1,95 @@
+"""Small jobs on files: corrupt a column of labels, select from losses recorded elsewhere. No torch."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smallloss.criterion.corrupt import corrupt
+from smallloss.criterion.selection import Selection, select
+from smallloss.criterion.transition import from_spec, validate
+from smallloss.data.labels import encode_labels
+from smallloss.data.matrix import read_matrix
+from smallloss.data.npz import read_npy
+from smallloss.data.rates import parse_rates
+from smallloss.data.scores import read_scores
+from smallloss.data.tables import read_table, write_table
+from smallloss.errors import InputError
+
+
+def corrupt_file(
+    labels: Path, out: Path, *, noise: str, column: str = "label", seed: int = 0, exact: bool = False,
+    class_map: str | None = None,
+) -> tuple[int, int]:  # fmt: skip
+    """Write every row with its `true_label` and a noisy `label`; (how many rows, how many now wrong).
+
+    `noise` is a kind with its rate (uniform:0.5) or a file that holds T. Other columns of a table are kept.
+    """
+    kept, values = _label_column(labels, column)
+    codes, classes = encode_labels(values)
+    T = _transition(noise, classes, class_map)
+    noisy = corrupt(codes, T, seed, exact=exact)
+    names = np.array(classes)
+    write_table(out, {**kept, "true_label": names[codes], column: names[noisy]})
+    return len(codes), int((noisy != codes).sum())
+
+
+def select_file(
+    losses: Path, out: Path, *, noise_rate: str | None = None, transition: Path | None = None, **options: Any
+) -> Selection:
+    """Rank and select from a table or npz of losses; write one row per example, in input order."""
+    scores = read_scores(losses)
+    rates = None if noise_rate is None else parse_rates(noise_rate)
+    T = None if transition is None else _ordered(transition, np.unique(scores.labels))
+    selection = select(scores.mean, scores.labels, noise_rate=rates, transition=T, **options)
+    table = selection.table()
+    write_table(out, ({} if scores.ids is None else {"id": np.array(scores.ids)}) | table)
+    return selection
+
+
+def _label_column(path: Path, column: str) -> tuple[dict[str, Any], Any]:
+    if path.suffix == ".npy":
+        return {}, read_npy(path)
+    table = read_table(path)
+    if column not in table.column_names:
+        raise InputError(
+            f"{path} has the columns {', '.join(table.column_names)}, but no {column!r}; name it with --column."
+        )
+    kept = {name: table.column(name).to_pylist() for name in table.column_names if name not in (column, "true_label")}
+    return kept, table.column(column).to_pylist()
+
+
+def _transition(noise: str, classes: tuple[str, ...], class_map: str | None) -> np.ndarray:
+    if Path(noise).suffix in (".csv", ".npy", ".parquet"):
+        return _ordered(Path(noise), np.array(classes))
+    if class_map is None:
+        return from_spec(noise, len(classes))
+    position = {name: code for code, name in enumerate(classes)}
+    target = list(range(len(classes)))
+    for pair in class_map.split(","):
+        source, arrow, goal = (part.strip() for part in pair.partition(":"))
+        if not arrow or source not in position or goal not in position:
+            raise InputError(f"{pair!r} in --map is not a pair of labels; write truck:automobile,cat:dog.")
+        target[position[source]] = position[goal]
+    return from_spec(noise, len(classes), target)
+
+
+def _ordered(path: Path, labels: np.ndarray) -> np.ndarray:
+    """T with its classes in the order of the labels found in the data."""
+    T, names = read_matrix(path)
+    T = validate(T)
+    found = [str(label) for label in labels]
+    if names is None:
+        if len(T) != len(found):
+            raise InputError(
+                f"{path} is {len(T)} x {len(T)}, but the data has {len(found)} labels ({', '.join(found[:10])})."
+            )
+        return T
+    missing = [name for name in found if name not in names]
+    if missing or len(names) != len(found):
+        culprit = missing[0] if missing else next(name for name in names if name not in found)
+        raise InputError(
+            f"The classes of {path} and the labels of the data differ: {culprit!r} is only in one of them."
+        )
+    order = [names.index(name) for name in found]
+    return T[np.ix_(order, order)]

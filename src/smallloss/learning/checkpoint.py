@@ -1,0 +1,58 @@
+"""A stage's checkpoint: one safetensors file, so that it is there whole or not at all."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from smallloss.errors import InputError
+from smallloss.files import write_bytes
+
+
+def write(path: Path, tensors: dict[str, Tensor], arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+    """`facts` (epoch, history) travel in the file's own metadata: the same rename commits them."""
+    stored = {name: tensor.detach().to("cpu").contiguous() for name, tensor in tensors.items()}
+    stored |= {f"array.{name}": torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
+    # A tensor that shares memory with another would be refused; the clones cost nothing beside the disk.
+    stored = {name: tensor.clone() for name, tensor in sorted(stored.items())}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, save(stored, metadata={"facts": json.dumps(facts)}))
+
+
+def read(path: Path) -> tuple[dict[str, Tensor], dict[str, np.ndarray], dict[str, Any]]:
+    """(tensors, arrays, facts) as they were given to `write`."""
+    tensors: dict[str, Tensor] = {}
+    arrays: dict[str, np.ndarray] = {}
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            facts = json.loads(file.metadata()["facts"])
+            for name in file.keys():  # noqa: SIM118 (not a mapping)
+                if name.startswith("array."):
+                    arrays[name.removeprefix("array.")] = file.get_tensor(name).numpy()
+                else:
+                    tensors[name] = file.get_tensor(name)
+    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise InputError(f"{path} is not a whole checkpoint ({error}); delete it to train this stage again") from error
+    return tensors, arrays, facts
+
+
+def load_into(tensors: dict[str, Tensor], stored: dict[str, Tensor], path: Path) -> None:
+    """Copy stored values into living tensors, which captured steps and optimisers keep pointing at."""
+    if tensors.keys() != stored.keys():
+        different = sorted(tensors.keys() ^ stored.keys())
+        raise InputError(f"{path} belongs to another network or recipe (first difference: {different[0]})")
+    with torch.no_grad():
+        for name, tensor in tensors.items():
+            tensor.copy_(stored[name])
+
+
+def committed_rows(folder: Path) -> list[dict[str, Any]]:
+    """The metrics of every epoch whose checkpoint is on disk: what a killed run may still say it did."""
+    stages = {path: read(path)[2]["history"] for path in sorted((folder / "checkpoint").glob("*.safetensors"))}
+    by_age = sorted(stages, key=lambda path: path.stat().st_mtime_ns)
+    return [row for path in by_age for row in stages[path]]

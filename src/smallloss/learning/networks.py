@@ -1,0 +1,128 @@
+"""A network as the engine runs it, its weight average, and its optimiser."""
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from smallloss.learning.recipe import Recipe
+
+
+class Network:
+    """A module on a device: bf16 on the GPU only (on this kind of CPU it is 8-17 times slower)."""
+
+    def __init__(self, module: nn.Module, device: torch.device, *, compiled: bool = False) -> None:
+        self.device = device
+        self.module = module.to(device)
+        if device.type == "cuda":
+            self.module = self.module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        if compiled:
+            _allow_many_shapes()
+        # dynamic=False: a second batch size must not turn the first one's code into a general, slower one.
+        self._fast = torch.compile(self.module, dynamic=False) if compiled else self.module
+        self.fast = True
+
+    def __call__(self, x: Tensor) -> Tensor:
+        run = self._fast if self.fast else self.module
+        if self.device.type != "cuda":
+            return run(x)
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            return run(x).float()
+
+    def tensors(self) -> dict[str, Tensor]:
+        return dict(self.module.state_dict(keep_vars=False))
+
+
+def _allow_many_shapes() -> None:
+    """One process may train several stages: past its limit of versions torch would quietly stop compiling."""
+    import torch._dynamo.config as config
+
+    config.recompile_limit = max(config.recompile_limit, 64)
+
+
+class WeightAverage:
+    """Exponential moving average of the weights (MixMatch's EMA), updated inside the step."""
+
+    def __init__(self, network: Network, decay: float, *, compiled: bool = False) -> None:
+        self.network = Network(copy.deepcopy(network.module), network.device, compiled=compiled)
+        for parameter in self.network.module.parameters():
+            parameter.requires_grad_(False)
+        self._source, self._decay = network, decay
+        self._averaged: list[Tensor] = list(self.network.module.parameters())
+        self._live: list[Tensor] = list(network.module.parameters())
+
+    @torch.no_grad()
+    def update(self) -> None:
+        torch._foreach_lerp_(self._averaged, [p.detach() for p in self._live], 1 - self._decay)
+
+    def copy_batchnorm(self) -> None:
+        """The authors' way: the average of the weights with the live network's statistics."""
+        pairs = zip(self.network.module.buffers(), self._source.module.buffers(), strict=True)
+        for averaged, live in pairs:
+            averaged.copy_(live)
+
+
+@torch.no_grad()
+def recompute_batchnorm(network: Network, batches: Iterable[Tensor]) -> None:
+    """Take BatchNorm statistics afresh: those of the live network belong to other weights."""
+    norms = [m for m in network.module.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)]
+    momenta = [norm.momentum for norm in norms]
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.momentum = None  # a plain mean over the batches
+    training, fast = network.module.training, network.fast
+    network.module.train()
+    network.fast = False  # a mean over all batches counts them in Python, which a compiler cannot follow
+    for batch in batches:
+        network(batch)
+    network.fast = fast
+    network.module.train(training)
+    for norm, momentum in zip(norms, momenta, strict=True):
+        norm.momentum = momentum
+
+
+def set_batchnorm_momentum(module: nn.Module, momentum: float) -> None:
+    for layer in module.modules():
+        if isinstance(layer, nn.modules.batchnorm._BatchNorm):
+            layer.momentum = momentum
+
+
+def build_optimiser(networks: Sequence[Network], recipe: Recipe, rate: Tensor) -> torch.optim.Optimizer:
+    """SGD, or Adam with decoupled decay (MixMatch's v <- v (1 - wd lr)). The rate is a tensor, so that a
+    captured step reads it anew each time; the state exists from the start, so that it can be put back."""
+    parameters = [p for network in networks for p in network.module.parameters() if p.requires_grad]
+    decayed = [p for p in parameters if recipe.decay_on == "all" or p.ndim > 1]
+    spared = [p for p in parameters if recipe.decay_on != "all" and p.ndim <= 1]
+    groups = [{"params": decayed, "weight_decay": recipe.weight_decay}]
+    if spared:
+        groups.append({"params": spared, "weight_decay": 0.0})
+    on_gpu = rate.device.type == "cuda"
+    fast: dict[str, Any] = {"fused": True} if on_gpu else {"foreach": False}
+    if recipe.optimiser == "sgd":
+        optimiser: torch.optim.Optimizer = torch.optim.SGD(
+            groups, lr=rate, momentum=recipe.momentum, nesterov=recipe.nesterov, **fast
+        )
+        for parameter in parameters:
+            optimiser.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
+    else:
+        optimiser = torch.optim.AdamW(groups, lr=rate, capturable=on_gpu, **fast)
+        for parameter in parameters:
+            optimiser.state[parameter] = {
+                "step": torch.zeros((), device=rate.device if on_gpu else "cpu"),
+                "exp_avg": torch.zeros_like(parameter),
+                "exp_avg_sq": torch.zeros_like(parameter),
+            }
+    return optimiser
+
+
+def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The optimiser's state as plain named tensors: nothing here ever needs pickle."""
+    parameters = (p for group in optimiser.param_groups for p in group["params"])
+    return {
+        f"{number}.{name}": value
+        for number, parameter in enumerate(parameters)
+        for name, value in optimiser.state[parameter].items()
+        if isinstance(value, Tensor)
+    }

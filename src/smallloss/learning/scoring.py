@@ -1,0 +1,78 @@
+"""Algorithm 1, lines 3-4: every example's loss after an epoch, in eval mode, in large batches."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from smallloss.learning.networks import Network
+from smallloss.learning.views import Inputs, Views
+
+_CHUNK_VALUES = 3 << 21  # input values at a time: 2,048 pictures of 32 x 32 x 3
+
+
+@dataclass
+class Scores:
+    """Per example, on the device."""
+
+    loss: Tensor
+    margin: Tensor
+    probability: Tensor
+    predicted: Tensor
+
+
+@torch.no_grad()
+def score(network: Network, inputs: Inputs, views: Views, labels: Tensor) -> Scores:
+    """ℓ_CE(g(x), ỹ) by log-softmax (−log of a rounded softmax overflows), the margin z_ỹ − max_{k≠ỹ} z_k,
+    the probability of the label, and the predicted class."""
+    parts: list[tuple[Tensor, ...]] = []
+    start = 0
+    for logits in _logits(network, inputs, views):
+        label = labels[start : start + len(logits), None]
+        start += len(logits)
+        given = logits.gather(1, label)
+        loss = (logits.logsumexp(1, keepdim=True) - given)[:, 0]
+        others = logits.scatter(1, label, -torch.inf).amax(1)
+        parts.append((loss, given[:, 0] - others, (-loss).exp(), logits.argmax(1)))
+    return Scores(*(torch.cat(column) for column in zip(*parts, strict=True)))
+
+
+@torch.no_grad()
+def predict(network: Network, inputs: Inputs, views: Views) -> Tensor:
+    """The predicted class of each view."""
+    return torch.cat([logits.argmax(1) for logits in _logits(network, inputs, views)])
+
+
+@torch.no_grad()
+def probabilities(network: Network, inputs: Inputs, views: Views) -> Tensor:
+    """g(x): the whole softmax output of each view."""
+    return torch.cat([logits.softmax(1) for logits in _logits(network, inputs, views)])
+
+
+def _logits(network: Network, inputs: Inputs, views: Views) -> Iterator[Tensor]:
+    training = network.module.training
+    network.module.eval()
+    try:
+        yield from _chunks(network, inputs, views)
+    finally:
+        network.module.train(training)
+
+
+def _chunks(network: Network, inputs: Inputs, views: Views) -> Iterator[Tensor]:
+    size = max(1, min(len(views), _CHUNK_VALUES // max(1, int(inputs.source[0].size))))
+    starts = range(0, len(views), size)
+    streamed = None
+    if not inputs.resident:
+        index = views.index.cpu().numpy()
+        streamed = inputs.load([index[start : start + size] for start in starts])
+    for start in starts:
+        end = min(start + size, len(views))
+        if streamed is not None:
+            chunk = views.map(lambda table, s=start, e=end: table[s:e])  # type: ignore[misc]
+            yield network(inputs.see(chunk, next(streamed)))
+            continue
+        # The last chunk reaches back to be as long as the others: one shape, compiled once.
+        begin = max(0, end - size)
+        chunk = views.map(lambda table, s=begin, e=end: table[s:e])  # type: ignore[misc]
+        yield network(inputs.see(chunk))[start - begin :]

@@ -1,0 +1,248 @@
+"""The one training loop. A method supplies an objective; everything else happens here."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from smallloss.criterion.ledger import LossLedger
+from smallloss.errors import InputError, SmallLossError
+from smallloss.learning import checkpoint
+from smallloss.learning.networks import (
+    Network,
+    WeightAverage,
+    build_optimiser,
+    optimiser_tensors,
+    recompute_batchnorm,
+    set_batchnorm_momentum,
+)
+from smallloss.learning.objective import Objective
+from smallloss.learning.recipe import Recipe
+from smallloss.learning.schedule import learning_rates
+from smallloss.learning.scoring import Scores, predict, score
+from smallloss.learning.stepper import Stepper
+from smallloss.learning.task import Task
+from smallloss.learning.views import PLAIN, Inputs, Views, draw_views, plain_views
+
+_FRESH_STATISTICS_BATCHES = 32
+
+
+@dataclass
+class Fitted:
+    """What a stage leaves behind: the network to use, its curve, and the ledger if one was kept."""
+
+    network: Network
+    history: list[dict[str, Any]]
+    ledger: LossLedger | None
+    recipe: Recipe
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The row of the epoch with the best validation accuracy; the last one where nothing validates."""
+        rows = [row for row in self.history if "validation" in row]
+        if not rows:
+            return self.history[-1]
+        ordered = rows if self.recipe.ties == "earlier" else rows[::-1]
+        return max(ordered, key=lambda row: row["validation"])
+
+    @property
+    def last(self) -> dict[str, Any]:
+        return self.history[-1]
+
+    @property
+    def seconds(self) -> float:
+        return float(sum(row["seconds"] for row in self.history))
+
+
+class Stage:
+    """One objective trained by one recipe, resumable at every epoch end."""
+
+    def __init__(
+        self, task: Task, name: str, objective: Objective, recipe: Recipe, modules: Sequence[nn.Module],
+        *, ledger: LossLedger | None = None,
+    ) -> None:  # fmt: skip
+        self.task, self.name, self.objective, self.recipe = task, name, objective, recipe
+        _prepare_backend(task)
+        how = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN
+        self.augmentation = how
+        self.inputs = Inputs(task.dataset, task.device, how, resident=task.resident())
+        for module in modules:
+            set_batchnorm_momentum(module, recipe.batchnorm_momentum)
+        compiled = recipe.compile and task.device.type == "cuda"
+        self.networks = [Network(module, task.device, compiled=compiled) for module in modules]
+        averages = [] if recipe.ema is None else [
+            WeightAverage(network, recipe.ema, compiled=compiled) for network in self.networks
+        ]  # fmt: skip
+        rate = torch.tensor(recipe.lr, device=task.device)
+        self.optimiser = build_optimiser(self.networks, recipe, rate)
+        rates = learning_rates(
+            recipe.schedule, recipe.lr, objective.total_steps(recipe.epochs),
+            warmup=recipe.warmup_steps, milestones=recipe.milestones, factor=recipe.factor,
+        )  # fmt: skip
+        self.stepper = Stepper(
+            objective, self.networks, averages, self.optimiser, self.inputs, rate, rates,
+            capture=True, workers=task.workers,
+        )  # fmt: skip
+        self.averages = averages
+        self.ledger = ledger
+        self.history: list[dict[str, Any]] = []
+        self._check_inputs: dict[int, Inputs] = {}
+        self._saved_at = 0.0
+
+    @property
+    def network(self) -> Network:
+        """The network to judge by: the weight average where there is one."""
+        return self.averages[0].network if self.averages else self.networks[0]
+
+    def fit(self) -> Fitted:
+        """Train to the last epoch, from the last checkpoint if there is one."""
+        start = self._resume()
+        self.task.progress.stage(self.name, self.recipe.epochs, start)
+        self._saved_at = time.perf_counter()
+        try:
+            for epoch in range(start, self.recipe.epochs):
+                self._epoch(epoch)
+        except torch.OutOfMemoryError as error:
+            raise SmallLossError(
+                f"The GPU ran out of memory in stage {self.name} at batch {self.recipe.batch}. Lower batch "
+                "(or choose a smaller net); what was saved is kept, the same command goes on."
+            ) from error
+        return Fitted(self.network, self.history, self.ledger, self.recipe)
+
+    def _epoch(self, epoch: int) -> None:
+        begun = time.perf_counter()
+        steps = 0
+        for network in [*self.networks, *(average.network for average in self.averages)]:
+            network.module.train()
+        everything = self._tensors()
+        self.stepper.loss_sum.zero_()
+        for plan in self.objective.plan(epoch):
+            self.stepper.run(plan, everything)
+            steps += plan.steps
+        loss = float(self.stepper.loss_sum) / max(steps, 1)
+        if not math.isfinite(loss):
+            raise SmallLossError(
+                f"The loss turned {loss} in epoch {epoch + 1} of stage {self.name}. Lower lr (it is "
+                f"{self.recipe.lr}); the last good checkpoint is kept."
+            )
+        row: dict[str, Any] = {"stage": self.name, "epoch": epoch, "loss": loss, "steps": steps}
+        row["train_seconds"] = time.perf_counter() - begun
+        self._refresh_average(epoch)
+        if self.ledger is not None:
+            self._record(epoch)
+        row["score_seconds"] = time.perf_counter() - begun - row["train_seconds"]
+        if (epoch + 1) % self.recipe.evaluate_every == 0 or epoch + 1 == self.recipe.epochs:
+            row |= {name: self._accuracy(name) for name in self.task.checks}
+        row |= self.objective.after_epoch(self, epoch)
+        row["seconds"] = time.perf_counter() - begun
+        self.history.append(row)
+        self._save(epoch)
+        if self.task.folder is not None:
+            self.task.folder.add_metrics(row)
+        self.task.progress.epoch(f"loss {loss:.3f}" + (f", test {100 * row['test']:.1f} %" if "test" in row else ""))
+
+    def score(self, epoch: int, index: np.ndarray) -> Scores:
+        """The judging network's scores of some rows, under the recipe's scoring view."""
+        rows = torch.from_numpy(index).to(self.task.device)
+        views = self._plain(self.inputs, rows)
+        if self.recipe.scoring == "augmented" and self.inputs.pictures:
+            purpose = f"{self.name}/scoring"
+            views = draw_views(self.task.draws, self.augmentation, purpose, [epoch], rows, rows)
+        return score(self.network, self.inputs, views, self.task.labels[rows])
+
+    def _record(self, epoch: int) -> None:
+        assert self.ledger is not None
+        every = np.arange(len(self.task.dataset))
+        scores = self.score(epoch, every)
+        self.ledger.update(
+            every, scores.loss, margin=scores.margin, probability=scores.probability, predicted=scores.predicted
+        )
+        self.ledger.end_epoch()
+
+    def _refresh_average(self, epoch: int) -> None:
+        """Give the weight average BatchNorm statistics to be judged with."""
+        for average in self.averages:
+            if self.recipe.ema_batchnorm == "copy":
+                average.copy_batchnorm()
+            else:
+                recompute_batchnorm(average.network, self._fresh_batches(epoch))
+
+    def _fresh_batches(self, epoch: int) -> list[Tensor]:
+        purpose = f"{self.name}/statistics"
+        train = torch.from_numpy(self.task.train).to(self.task.device)
+        order = train[self.task.draws.permutations(purpose, [epoch], len(train))[0]]
+        batches = order.split(max(self.recipe.batch, 256))[:_FRESH_STATISTICS_BATCHES]
+        views = [draw_views(self.task.draws, self.augmentation, purpose, [epoch], rows, rows) for rows in batches]
+        if self.inputs.resident:
+            return [self.inputs.see(view) for view in views if len(view) > 1]
+        raws = self.inputs.load([rows.cpu().numpy() for rows in batches])
+        return [self.inputs.see(view, raw) for view, raw in zip(views, raws, strict=True) if len(view) > 1]
+
+    def _accuracy(self, name: str) -> float:
+        check = self.task.checks[name]
+        inputs = self._inputs_of(name)
+        rows = torch.from_numpy(np.asarray(check.index)).to(self.task.device)
+        labels = torch.from_numpy(np.asarray(check.labels, dtype=np.int64)).to(self.task.device)
+        return float((predict(self.network, inputs, self._plain(inputs, rows)) == labels).double().mean())
+
+    def _inputs_of(self, name: str) -> Inputs:
+        dataset = self.task.checks[name].dataset
+        if dataset is self.task.dataset or dataset.inputs is self.task.dataset.inputs:
+            return self.inputs
+        if id(dataset) not in self._check_inputs:
+            self._check_inputs[id(dataset)] = Inputs(dataset, self.task.device, PLAIN, resident=self.inputs.resident)
+        return self._check_inputs[id(dataset)]
+
+    @staticmethod
+    def _plain(inputs: Inputs, rows: Tensor) -> Views:
+        return plain_views(rows, inputs.pad)
+
+    def _tensors(self) -> dict[str, Tensor]:
+        named = {f"network{i}": network.tensors() for i, network in enumerate(self.networks)}
+        named |= {f"average{i}": average.network.tensors() for i, average in enumerate(self.averages)}
+        named["optimiser"] = optimiser_tensors(self.optimiser)
+        return {f"{part}.{name}": tensor for part, tensors in named.items() for name, tensor in tensors.items()}
+
+    def _save(self, epoch: int) -> None:
+        path = self.task.checkpoint(self.name)
+        last = epoch + 1 == self.recipe.epochs
+        if path is None or (time.perf_counter() - self._saved_at < self.recipe.checkpoint_seconds and not last):
+            return
+        arrays = {f"objective.{name}": array for name, array in self.objective.state().items()}
+        if self.ledger is not None:
+            arrays |= {f"ledger.{name}": array for name, array in self.ledger.arrays().items()}
+        tensors = self._tensors() | {f"stepper.{name}": t for name, t in self.stepper.tensors().items()}
+        checkpoint.write(path, tensors, arrays, {"epoch": epoch, "history": self.history})
+        self._saved_at = time.perf_counter()
+
+    def _resume(self) -> int:
+        path = self.task.checkpoint(self.name)
+        if path is None or not path.exists():
+            return 0
+        stored, arrays, facts = checkpoint.read(path)
+        tensors = self._tensors() | {f"stepper.{name}": t for name, t in self.stepper.tensors().items()}
+        checkpoint.load_into(tensors, stored, path)
+        self.objective.load_state(_part(arrays, "objective."))
+        if self.ledger is not None:
+            self.ledger = LossLedger.from_arrays(_part(arrays, "ledger."))
+        self.history = facts["history"]
+        return int(facts["epoch"]) + 1
+
+
+def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _prepare_backend(task: Task) -> None:
+    if task.device.type != "cuda":
+        return
+    if not torch.cuda.is_available():
+        raise InputError("--device cuda was asked for, but torch sees no GPU; leave --device at auto")
+    torch.backends.cudnn.benchmark = not task.deterministic
+    torch.backends.cudnn.deterministic = task.deterministic
+    torch.use_deterministic_algorithms(task.deterministic, warn_only=True)

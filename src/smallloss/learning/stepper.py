@@ -1,0 +1,150 @@
+"""One training step as a function of two counters on the device, so that it can be captured whole.
+
+The step reads its row of the plan and its learning rate by counters that it advances itself. Replaying a
+captured step therefore needs nothing from the host: no copies, no launches but one.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from smallloss.learning.networks import Network, WeightAverage
+from smallloss.learning.objective import Batch, Objective, Plan
+from smallloss.learning.views import Inputs, Views
+
+_WARM_UP_STEPS = 3  # autotuning, lazy allocations and compilation must all lie before the capture
+
+
+class Stepper:
+    """Runs plans: captured on a GPU with resident inputs, step by step everywhere else."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        networks: Sequence[Network],
+        averages: Sequence[WeightAverage],
+        optimiser: torch.optim.Optimizer,
+        inputs: Inputs,
+        rate: Tensor,
+        rates: np.ndarray,
+        *,
+        capture: bool,
+        workers: int = 0,
+    ) -> None:
+        device = inputs.device
+        self.objective, self.networks, self.averages = objective, networks, averages
+        self.teachers = [average.network for average in averages] or list(networks)
+        self.optimiser, self.inputs, self.rate = optimiser, inputs, rate
+        self.rates = torch.from_numpy(rates).to(device)
+        self.capture = capture and inputs.resident and device.type == "cuda"
+        self.workers = workers
+        self.position = torch.zeros(1, dtype=torch.long, device=device)
+        self.clock = torch.zeros(1, dtype=torch.long, device=device)
+        self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
+        self.plan: Plan | None = None
+        self._graphs: dict[tuple[object, ...], tuple[Plan, torch.cuda.CUDAGraph]] = {}
+
+    def tensors(self) -> dict[str, Tensor]:
+        return {"clock": self.clock}
+
+    def run(self, plan: Plan, everything: dict[str, Tensor]) -> None:
+        """All steps of a plan. `everything` is what a warm-up before a capture must leave untouched."""
+        if not self.inputs.resident:
+            return self._stream(plan)
+        if self.capture and plan.steps > 2 * _WARM_UP_STEPS:
+            return self._replay(plan, everything)
+        self.plan = plan
+        self.position.zero_()
+        compiled_before = [network.fast for network in self.networks]
+        for network in self.networks:  # an odd shape is not worth compiling for
+            network.fast = not self.capture
+        for _ in range(plan.steps):
+            self._step()
+        for network, fast in zip(self.networks, compiled_before, strict=True):
+            network.fast = fast
+        return None
+
+    def _stream(self, plan: Plan) -> None:
+        self.plan = plan
+        self.position.zero_()
+        indices = {name: views.index.cpu().numpy() for name, views in plan.views.items()}
+        rows = [np.concatenate([table[step] for table in indices.values()]) for step in range(plan.steps)]
+        for raw in self.inputs.load(rows, self.workers):
+            self._step(raw)
+
+    def _replay(self, plan: Plan, everything: dict[str, Tensor]) -> None:
+        shape = _shape(plan)
+        if shape not in self._graphs:
+            self._graphs[shape] = self._captured(plan, everything)
+        static, graph = self._graphs[shape]
+        _copy(plan, static)
+        self.position.zero_()
+        for _ in range(plan.steps):
+            graph.replay()
+
+    def _captured(self, plan: Plan, everything: dict[str, Tensor]) -> tuple[Plan, torch.cuda.CUDAGraph]:
+        self.plan = static = _clone(plan)
+        kept = {name: tensor.clone() for name, tensor in {**everything, **self.tensors()}.items()}
+        loss_sum = self.loss_sum.clone()
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            self.position.zero_()
+            for _ in range(_WARM_UP_STEPS):
+                self._step()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self._step()
+        with torch.no_grad():
+            for name, tensor in {**everything, **self.tensors()}.items():
+                tensor.copy_(kept[name])
+            self.loss_sum.copy_(loss_sum)
+        return static, graph
+
+    def _step(self, raw: Tensor | None = None) -> None:
+        # Gradients are None here, also under capture: backward then writes them instead of adding to zeros.
+        self.optimiser.zero_grad(set_to_none=True)
+        loss = self.objective.loss(self.networks, self.teachers, self._batch(raw))
+        loss.backward()
+        self.rate.copy_(self.rates.index_select(0, self.clock)[0])
+        self.optimiser.step()
+        for average in self.averages:
+            average.update()
+        self.loss_sum += loss.detach()
+        self.position += 1
+        self.clock += 1
+
+    def _batch(self, raw: Tensor | None) -> Batch:
+        assert self.plan is not None
+        index, inputs, start = {}, {}, 0
+        for name, views in self.plan.views.items():
+            row = views.map(self._row)
+            share = None if raw is None else raw[start : start + len(row.index)]
+            start += len(row.index)
+            index[name], inputs[name] = row.index, self.inputs.see(row, share)
+        return Batch(index, inputs, {name: self._row(table) for name, table in self.plan.tables.items()})
+
+    def _row(self, table: Tensor) -> Tensor:
+        return table.index_select(0, self.position)[0]
+
+
+def _tensors(plan: Plan) -> list[Tensor]:
+    views = [tensor for v in plan.views.values() for tensor in (v.index, v.dy, v.dx, v.flip)]
+    return views + list(plan.tables.values())
+
+
+def _shape(plan: Plan) -> tuple[object, ...]:
+    return (*plan.views, *plan.tables, *(tuple(tensor.shape) for tensor in _tensors(plan)))
+
+
+def _copy(plan: Plan, into: Plan) -> None:
+    for source, target in zip(_tensors(plan), _tensors(into), strict=True):
+        target.copy_(source)
+
+
+def _clone(plan: Plan) -> Plan:
+    views = {name: Views(v.index.clone(), v.dy.clone(), v.dx.clone(), v.flip.clone()) for name, v in plan.views.items()}
+    return Plan(views, {name: table.clone() for name, table in plan.tables.items()})

@@ -1,0 +1,78 @@
+"""What is to be learnt, on what, and where it is checked."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from smallloss.data.dataset import Dataset
+from smallloss.learning.draws import Draws
+from smallloss.learning.progress import Progress
+from smallloss.run_folder import RunFolder
+
+_RESIDENT_SHARE = 0.4  # of the device's free memory; the rest belongs to activations
+
+
+@dataclass
+class Check:
+    """A set that accuracy is taken on: some rows of a dataset, and the labels to compare with."""
+
+    dataset: Dataset
+    index: np.ndarray
+    labels: np.ndarray
+
+
+@dataclass
+class Task:
+    """One dataset with its observed labels, the rows that may be learnt from, and the checks.
+
+    The check named "validation" decides which epoch is the best one; none of the checks is ever filtered.
+    """
+
+    dataset: Dataset
+    train: np.ndarray
+    checks: dict[str, Check]
+    seed: int = 0
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    folder: RunFolder | None = None
+    progress: Progress = field(default_factory=lambda: Progress(enabled=False))
+    path: str = "auto"
+    workers: int = 0
+    deterministic: bool = False
+
+    def __post_init__(self) -> None:
+        self.draws = Draws(self.seed, self.device)
+        self.finished: dict[str, Any] = {}  # stages that several methods share, by name
+        self.labels = torch.from_numpy(np.asarray(self.dataset.labels, dtype=np.int64)).to(self.device)
+
+    @property
+    def classes(self) -> int:
+        return len(self.dataset.classes)
+
+    @property
+    def held_out(self) -> np.ndarray:
+        """Rows that are never trained on, in input order: they are scored out of sample."""
+        learnt = np.zeros(len(self.dataset), dtype=bool)
+        learnt[self.train] = True
+        return np.flatnonzero(~learnt)
+
+    def resident(self) -> bool:
+        """Do the inputs live on the device? Chosen by size unless the task says so."""
+        if self.path != "auto":
+            return self.path == "resident"
+        if self.device.type != "cuda":
+            return not isinstance(self.dataset.inputs, np.memmap)
+        free, _ = torch.cuda.mem_get_info(self.device)
+        return self.dataset.inputs.nbytes * 2 < free * _RESIDENT_SHARE
+
+    def checkpoint(self, stage: str) -> Path | None:
+        return None if self.folder is None else self.folder / "checkpoint" / f"{stage}.safetensors"
+
+
+def pick_device(name: str = "auto") -> torch.device:
+    """The GPU if there is one."""
+    if name != "auto":
+        return torch.device(name)
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")

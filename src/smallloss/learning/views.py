@@ -1,0 +1,135 @@
+"""Where inputs live and how they are seen: per-example crop and flip, on the device that trains."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from smallloss.data.dataset import Dataset
+from smallloss.learning.draws import Draws
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Zero- or reflect-pad, crop back to size, mirror (methods.md section 1). `offsets` of 8 is the authors'
+    MixMatch loader, which never reaches the last crop position; 9 is every position of a 4-pixel pad."""
+
+    pad: int = 4
+    padding: str = "zero"
+    offsets: int = 9
+    flip: bool = True
+
+
+PLAIN = Augmentation(pad=0, offsets=1, flip=False)
+
+
+@dataclass
+class Views:
+    """Which examples a step sees, and how: tables of shape [steps, batch]."""
+
+    index: Tensor
+    dy: Tensor
+    dx: Tensor
+    flip: Tensor
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> "Views":
+        return Views(change(self.index), change(self.dy), change(self.dx), change(self.flip))
+
+
+def draw_views(draws: Draws, how: Augmentation, purpose: str, times: list[int], key: Tensor, index: Tensor) -> Views:
+    """A crop and a flip for every entry of `index`; `key` is what the draw depends on: the example's own
+    index where it is seen once an epoch, the slot in the batch where it may be drawn several times a step."""
+    dy = draws.below(how.offsets, purpose + "/dy", times, key).view_as(index)
+    dx = draws.below(how.offsets, purpose + "/dx", times, key).view_as(index)
+    flip = (draws.below(2, purpose + "/flip", times, key).view_as(index) == 1) & how.flip
+    return Views(index, dy, dx, flip)
+
+
+def plain_views(index: Tensor, pad: int) -> Views:
+    """The middle of the padded picture, not mirrored."""
+    middle = torch.full_like(index, pad)
+    return Views(index, middle, middle, torch.zeros_like(index, dtype=torch.bool))
+
+
+class Inputs:
+    """Inputs on the device as the network sees them. Pictures stay uint8 and padded; features float32."""
+
+    def __init__(self, dataset: Dataset, device: torch.device, how: Augmentation, *, resident: bool) -> None:
+        self.source = dataset.inputs
+        self.device = device
+        self.pictures = dataset.is_image
+        self.pad = how.pad if self.pictures else 0
+        self.padding = how.padding
+        self.resident = resident
+        shape = self.source.shape
+        self.size = (shape[1], shape[2]) if self.pictures else (0, 0)
+        unit = 255 if self.pictures else 1
+        mean, std = np.asarray(dataset.mean, np.float32), np.asarray(dataset.std, np.float32)
+        self.scale = torch.from_numpy(1 / (unit * std)).to(device)
+        self.shift = torch.from_numpy(-mean / std).to(device)
+        self.rows = torch.arange(self.size[0], device=device)
+        self.columns = torch.arange(self.size[1], device=device)
+        self.stored = self._padded(torch.from_numpy(np.ascontiguousarray(self.source)).to(device)) if resident else None
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def _padded(self, raw: Tensor) -> Tensor:
+        if not self.pad:
+            return raw
+        if self.padding == "zero":
+            return torch.nn.functional.pad(raw, (0, 0, self.pad, self.pad, self.pad, self.pad))
+        rows = _reflected(self.size[0], self.pad, raw.device)
+        columns = _reflected(self.size[1], self.pad, raw.device)
+        return raw[:, rows][:, :, columns]
+
+    def see(self, views: Views, raw: Tensor | None = None) -> Tensor:
+        """One step's inputs, normalised. `raw` holds them when they come from a loader, else they are here."""
+        stored, row = self.stored, views.index
+        if raw is not None:
+            stored = self._padded(raw)
+            row = torch.arange(len(raw), device=self.device)
+        assert stored is not None
+        if not self.pictures:
+            return stored[row] * self.scale + self.shift
+        y = views.dy[:, None] + self.rows
+        x = torch.where(views.flip[:, None], self.columns.flip(0), self.columns) + views.dx[:, None]
+        window = stored[row[:, None, None], y[:, :, None], x[:, None, :]]
+        # NHWC memory seen as NCHW: exactly torch's channels_last, no copy.
+        return (window.float() * self.scale + self.shift).permute(0, 3, 1, 2)
+
+    def load(self, batches: list[np.ndarray], workers: int = 0) -> Iterator[Tensor]:
+        """The streaming path: raw inputs of each batch of indices, read ahead by worker processes."""
+        loader: DataLoader[np.ndarray] = DataLoader(
+            _Rows(self.source),  # type: ignore[arg-type]
+            batch_sampler=[batch.tolist() for batch in batches],
+            num_workers=workers,
+            collate_fn=torch.from_numpy,
+            pin_memory=self.device.type == "cuda",
+        )
+        for raw in loader:
+            yield raw.to(self.device, non_blocking=True)
+
+
+class _Rows:
+    """Rows of an array or memory map; a whole batch is one fancy-indexed read."""
+
+    def __init__(self, source: np.ndarray) -> None:
+        self.source = source
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitems__(self, index: list[int]) -> np.ndarray:
+        return np.ascontiguousarray(self.source[index])
+
+
+def _reflected(size: int, pad: int, device: torch.device) -> Tensor:
+    position = torch.arange(-pad, size + pad, device=device).abs()
+    return torch.where(position >= size, 2 * (size - 1) - position, position)

@@ -1,0 +1,70 @@
+"""Co-teaching (methods.md 6.1): two networks, each taught by the small-loss examples of the other."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from smallloss.criterion.transition import overall_noise_rate
+from smallloss.errors import InputError
+from smallloss.learning.networks import Network
+from smallloss.learning.objective import Batch, Plan
+from smallloss.learning.recipe import Recipe
+from smallloss.learning.stage import Stage
+from smallloss.learning.task import Task
+from smallloss.methods.presets import Settings
+from smallloss.methods.small_loss import Learned, Noise, new_network
+from smallloss.methods.supervised import Supervised
+
+RAMP_EPOCHS = 10  # T_k
+
+
+class CoTeaching(Supervised):
+    """Per batch each network ranks its own losses; the other one is updated on its (1 − R(t)) B smallest."""
+
+    networks = 2
+
+    def __init__(self, task: Task, examples: np.ndarray, recipe: Recipe, noise_rate: float) -> None:
+        super().__init__(task, "co_teaching", examples, recipe)
+        self.noise_rate = noise_rate
+
+    def plan(self, epoch: int) -> list[Plan]:
+        """R(t) = τ min(t / T_k, 1), as a number of kept examples beside each step."""
+        dropped = self.noise_rate * min(epoch / (RAMP_EPOCHS - 1), 1.0)
+        plans = super().plan(epoch)
+        for plan in plans:
+            steps, size = plan.views["labeled"].index.shape
+            kept = max(1, int((1 - dropped) * size))
+            plan.tables["kept"] = torch.full((steps,), kept, device=self.task.device)
+        return plans
+
+    def loss(self, networks: Sequence[Network], teachers: Sequence[Network], batch: Batch) -> Tensor:
+        x, kept = batch.inputs["labeled"], batch.tables["kept"]
+        labels = self.task.labels[batch.index["labeled"]]
+        first, second = (cross_entropy(network(x), labels, reduction="none") for network in networks)
+        # Ranks are constants, so one backward through the sum gives each network its own gradient alone.
+        return (_small(second.detach(), kept) * first + _small(first.detach(), kept) * second).sum() / kept
+
+
+def _small(loss: Tensor, kept: Tensor) -> Tensor:
+    """1 for the `kept` smallest losses, by rank: a mask keeps its shape when R(t) changes."""
+    return (loss.argsort(stable=True).argsort() < kept).to(loss.dtype)
+
+
+def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+    """Two fresh networks on all examples; τ is the overall noise rate."""
+    objective = CoTeaching(task, task.train, settings.stage1, _overall(task, noise))
+    modules = [new_network(task, settings, f"co_teaching/{i}") for i in range(2)]
+    fitted = Stage(task, "co_teaching", objective, settings.stage1, modules).fit()
+    return Learned("co_teaching", fitted, stages={"co_teaching": fitted})
+
+
+def _overall(task: Task, noise: Noise) -> float:
+    if isinstance(noise.noise_rate, int | float):
+        return float(noise.noise_rate)
+    if noise.transition is not None:
+        prior = noise.prior if isinstance(noise.prior, np.ndarray) else None
+        return float(overall_noise_rate(noise.transition, prior))
+    raise InputError("co_teaching needs one overall noise rate: give noise_rate as a number, or the transition.")

@@ -1,0 +1,11 @@
+"""Cross Entropy: no special treatment of label noise. The baseline beside everything else."""
+
+from smallloss.learning.task import Task
+from smallloss.methods.presets import Settings
+from smallloss.methods.small_loss import Learned, Noise, warm_up
+
+
+def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+    """Stage 1 of RSL *is* plain cross entropy on the noisy labels, so the two share it."""
+    fitted = warm_up(task, settings)
+    return Learned("cross_entropy", fitted, ledger=fitted.ledger, stages={"stage1": fitted})

@@ -1,0 +1,184 @@
+"""Weighted MixMatch (section 4 and Appendix C): guess, sharpen, mix; labeled examples drawn by weight."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import log_softmax, one_hot
+
+from smallloss.criterion.selection import Selection
+from smallloss.errors import InputError
+from smallloss.learning.draws import running_sum
+from smallloss.learning.networks import Network
+from smallloss.learning.objective import Batch, Objective, Plan
+from smallloss.learning.recipe import Recipe
+from smallloss.learning.stage import Stage
+from smallloss.learning.task import Task
+from smallloss.learning.views import PLAIN, Views, draw_views
+
+
+@dataclass(frozen=True)
+class MixMatchSettings:
+    """MixMatch's own knobs. The defaults are the authors' (methods.md sections 1 and 5)."""
+
+    steps_per_epoch: int = 1024
+    temperature: float = 0.5
+    alpha: float = 0.75
+    lambda_u: float = 75.0
+    ramp: float = 1.0  # share of the run over which lambda_u rises; Google's code: 16,384 steps
+    mix_per: str = "step"  # one mixing coefficient a step (authors) or an example (Google's code)
+    guess_by: str = "network"  # or "average": the weight average guesses, as a teacher
+    rounds: int = 1  # 2: a second look at the ranking part-way through
+    look_at: float = 0.4  # share of the run after which the second look happens
+    second_beta: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.mix_per not in ("step", "example"):
+            raise InputError(f"mix_per is {self.mix_per!r}; it must be step or example")
+        if self.guess_by not in ("network", "average"):
+            raise InputError(f"guess_by is {self.guess_by!r}; it must be network or average")
+        if self.rounds not in (1, 2):
+            raise InputError(f"rounds is {self.rounds}; it must be 1 or 2")
+
+    def look_epoch(self, epochs: int) -> int:
+        """The epoch after which the second look happens."""
+        return max(0, round(self.look_at * epochs) - 1)
+
+    def score_from(self, epochs: int) -> int:
+        """Scores of the second half of the way to the second look onwards: before, the network is unformed."""
+        return self.look_epoch(epochs) // 2
+
+
+class WeightedMixMatch(Objective):
+    """L = L_x + λ_u(t) L_u on (L', U') = MixMatch(L, U), L drawn from D_sel in proportion to w."""
+
+    def __init__(
+        self,
+        task: Task,
+        name: str,
+        selection: Selection,
+        recipe: Recipe,
+        how: MixMatchSettings,
+        look_again: Callable[[np.ndarray], Selection],
+    ) -> None:
+        self.task, self.name, self.recipe, self.how = task, name, recipe, how
+        self.augmentation = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN
+        self.look_again = look_again
+        self._divide(selection.weight)
+
+    def _divide(self, weight: np.ndarray) -> None:
+        """D_sel and D_u of section 4. Without unlabeled data the selected pictures serve as that too."""
+        if not (weight > 0).any():
+            raise InputError("Nothing was selected, so there is nothing to learn from. Lower noise_rate or beta.")
+        train, device = self.task.train, self.task.device
+        self.weight = weight
+        labeled, unlabeled = train[weight > 0], train[weight == 0]
+        self.labeled = torch.from_numpy(labeled).to(device)
+        self.unlabeled = torch.from_numpy(unlabeled if len(unlabeled) else labeled).to(device)
+        self.cumulative = running_sum(weight[weight > 0], device)
+
+    def total_steps(self, epochs: int) -> int:
+        return epochs * self.how.steps_per_epoch
+
+    def plan(self, epoch: int) -> list[Plan]:
+        draws, name, B = self.task.draws, self.name, self.recipe.batch
+        times = list(range(epoch * self.how.steps_per_epoch, (epoch + 1) * self.how.steps_per_epoch))
+        labeled = self.labeled[draws.resample(self.cumulative, f"{name}/labeled", times, B)]
+        unlabeled = self._passes(times[0] * B, len(times) * B).view(-1, B)
+        mixed = 3 * B
+        slots = draws.slots(mixed if self.how.mix_per == "example" else 1)
+        lam = draws.beta(self.how.alpha, f"{name}/lambda", times, slots)
+        ramp = torch.tensor(times, device=self.task.device) / max(
+            1.0, self.how.ramp * self.total_steps(self.recipe.epochs)
+        )
+        return [
+            Plan(
+                {
+                    "labeled": self._views("x", times, labeled),
+                    "view_1": self._views("u1", times, unlabeled),
+                    "view_2": self._views("u2", times, unlabeled),
+                },
+                {
+                    "lam": torch.maximum(lam, 1 - lam).expand(-1, mixed).contiguous(),
+                    "partner": draws.permutations(f"{name}/partner", times, mixed),
+                    "lambda_u": self.how.lambda_u * ramp.clamp(max=1).float(),
+                },
+            )
+        ]
+
+    def _views(self, which: str, times: list[int], index: Tensor) -> Views:
+        slots = self.task.draws.slots(self.recipe.batch)
+        return draw_views(self.task.draws, self.augmentation, f"{self.name}/{which}", times, slots, index)
+
+    def _passes(self, start: int, count: int) -> Tensor:
+        """Entries start .. start+count of the endless sequence of shuffled passes over D_u."""
+        n = len(self.unlabeled)
+        passes = list(range(start // n, (start + count - 1) // n + 1))
+        order = self.task.draws.permutations(f"{self.name}/unlabeled", passes, n).flatten()
+        offset = start - passes[0] * n
+        return self.unlabeled[order[offset : offset + count]]
+
+    def loss(self, networks: Sequence[Network], teachers: Sequence[Network], batch: Batch) -> Tensor:
+        """One step of MixMatch: guess, sharpen, mix, L_x + λ_u L_u."""
+        x, u1, u2 = (batch.inputs[name] for name in ("labeled", "view_1", "view_2"))
+        labels = self.task.labels[batch.index["labeled"]]
+        y = one_hot(labels, self.task.classes).float()
+        guesser = (networks if self.how.guess_by == "network" else teachers)[0]
+        q = sharpen(guess(guesser, u1, u2), self.how.temperature)
+        inputs, targets = mixup(
+            torch.cat([x, u1, u2]), torch.cat([y, q, q]), batch.tables["lam"], batch.tables["partner"]
+        )
+        # One forward over the mixed whole. Google's code feeds L' and U' in separate batches and updates
+        # BatchNorm from the first alone, so it must interleave them; here every statistic is already taken
+        # over labeled and unlabeled examples together, which is what interleaving is for.
+        logits = networks[0](inputs)
+        B = len(x)
+        return labeled_loss(logits[:B], targets[:B]) + batch.tables["lambda_u"] * unlabeled_loss(
+            logits[B:], targets[B:]
+        )
+
+    def after_epoch(self, stage: Stage, epoch: int) -> dict[str, float]:
+        """The second look: rank all examples again by the semi-supervised network, and select anew."""
+        if self.how.rounds == 1 or epoch != self.how.look_epoch(self.recipe.epochs):
+            return {}
+        assert stage.ledger is not None
+        selection = self.look_again(stage.ledger.score())
+        self._divide(selection.weight)
+        return {"selected": float(selection.mask.sum())}
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"weight": self.weight}
+
+    def load_state(self, state: dict[str, np.ndarray]) -> None:
+        self._divide(state["weight"])
+
+
+@torch.no_grad()
+def guess(network: Network, *views: Tensor) -> Tensor:
+    """Label guessing: the mean prediction over the K views, in train mode like the step itself, no gradient."""
+    return network(torch.cat(views)).softmax(1).view(len(views), len(views[0]), -1).mean(0)
+
+
+def sharpen(p: Tensor, temperature: float) -> Tensor:
+    """q ← p^(1/T) / Σ p^(1/T)."""
+    q = p ** (1 / temperature)
+    return q / q.sum(1, keepdim=True)
+
+
+def mixup(inputs: Tensor, targets: Tensor, lam: Tensor, partner: Tensor) -> tuple[Tensor, Tensor]:
+    """Each entry with its partner: λ ≥ 1/2, so an entry stays closer to itself and keeps its place in L' or U'."""
+    scale = lam.view(-1, *[1] * (inputs.ndim - 1))
+    mixed = scale * inputs + (1 - scale) * inputs[partner]
+    return mixed, lam[:, None] * targets + (1 - lam[:, None]) * targets[partner]
+
+
+def labeled_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """L_x = 1/|L'| Σ H(p, g(x))."""
+    return -(targets * log_softmax(logits, 1)).sum(1).mean()
+
+
+def unlabeled_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """L_u = 1/(c |U'|) Σ ‖q − g(u)‖²: bounded, so a wrong guess costs little."""
+    return ((logits.softmax(1) - targets) ** 2).mean()

@@ -1,0 +1,120 @@
+"""Presets: `paper` (the authors' settings), `fast` (ours), `cpu` (two cores). One setting for all data."""
+
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from math import log
+from typing import Any, Literal
+
+from smallloss.criterion.quota import Gamma, Rounding
+from smallloss.errors import InputError
+from smallloss.learning.recipe import Recipe
+from smallloss.methods.mixmatch import MixMatchSettings
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every knob of a run. Recipes are named after the stage or method they train."""
+
+    preset: str
+    net: Any
+    stage1: Recipe
+    rsl: Recipe
+    rsl_wm: Recipe
+    mixmatch: MixMatchSettings = field(default_factory=MixMatchSettings)
+    score: str = "mean_loss"
+    window: tuple[float, float] = (0.0, 1.0)  # shares of the epochs that the score is a mean over
+    beta: float = 0.2
+    gamma: Gamma = "middle"
+    kappa: float = -log(0.7)
+    weight_max: Literal["selected", "class"] = "selected"
+    rounding: Rounding = "safe"
+
+    def window_epochs(self, epochs: int) -> tuple[int, int]:
+        start, stop = (int(share * epochs + 0.5) for share in self.window)
+        return min(start, epochs - 1), max(stop, start + 1)
+
+
+def _paper() -> Settings:
+    """methods.md sections 1 and 10, to the letter: BatchNorm momentum .001, factor .02, raw truncation."""
+    stage1 = Recipe(batchnorm_momentum=0.001, scoring="augmented", checkpoint_seconds=30)
+    rsl_wm = replace(
+        stage1, epochs=500, batch=64, optimiser="adam", lr=0.002, weight_decay=0.02, schedule="constant",
+        ema=0.999, ema_batchnorm="copy", padding="reflect", crop_offsets=8, ties="earlier",
+    )  # fmt: skip
+    return Settings("paper", "wrn-28-2", stage1, stage1, rsl_wm, rounding="raw")
+
+
+def _fast() -> Settings:
+    """Same quality, least time on a GPU: a net that costs it no more and learns faster (docs/decisions.md)."""
+    stage1 = Recipe(
+        epochs=40, batch=256, keep_short_batch=False, lr=0.1, nesterov=True, schedule="triangular",
+        evaluate_every=5, compile=True, checkpoint_seconds=30,
+    )  # fmt: skip
+    rsl_wm = replace(
+        stage1, epochs=60, batch=128, lr=0.05, schedule="cosine", warmup_steps=500, ema=0.999,
+        ema_batchnorm="recompute", padding="reflect", evaluate_every=1,
+    )  # fmt: skip
+    how = MixMatchSettings(steps_per_epoch=400, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average", rounds=2)
+    return Settings("fast", "preact-resnet-18", stage1, stage1, rsl_wm, how, window=(1 / 3, 1.0))
+
+
+def _cpu() -> Settings:
+    """A small net that two cores finish; no compiling."""
+    stage1 = Recipe(epochs=30, batch=64, lr=0.1, nesterov=True, schedule="triangular", pad=1, crop_offsets=3)
+    rsl_wm = replace(stage1, epochs=20, lr=0.05, schedule="cosine", ema=0.99, ema_batchnorm="recompute")
+    how = MixMatchSettings(steps_per_epoch=50, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average")
+    return Settings("cpu", "small-convnet", stage1, stage1, rsl_wm, how)
+
+
+_PRESETS = {"paper": _paper, "fast": _fast, "cpu": _cpu}
+
+
+def names() -> tuple[str, ...]:
+    return tuple(_PRESETS)
+
+
+def get(name: str) -> Settings:
+    """A preset by name."""
+    if name not in _PRESETS:
+        raise InputError(f"There is no preset named {name!r}; the known ones are {', '.join(_PRESETS)}.")
+    return _PRESETS[name]()
+
+
+def change(settings: Settings, changes: dict[str, Any]) -> Settings:
+    """Settings with some knobs changed, named as they are written: {"stage1.epochs": 20, "beta": 0.1}."""
+    for name, value in changes.items():
+        head, _, rest = name.partition(".")
+        if head not in {item.name for item in fields(settings)} or head == "preset":
+            known = ", ".join(item.name for item in fields(settings) if item.name != "preset")
+            raise InputError(f"There is no setting named {name!r}; at this place there are {known}.")
+        inner = getattr(settings, head)
+        if is_dataclass(inner):
+            if not rest:
+                raise InputError(f"{name!r} is a group of settings; name one of them, as in {name}.epochs.")
+            if rest not in {item.name for item in fields(inner)}:
+                known = ", ".join(item.name for item in fields(inner))
+                raise InputError(f"There is no setting named {rest!r} in {head}; there are {known}.")
+            value = replace(inner, **{rest: _like(getattr(inner, rest), value, name)})  # type: ignore[type-var]
+        else:
+            value = _like(inner, value, name)
+        settings = replace(settings, **{head: value})
+    return settings
+
+
+def _like(old: Any, value: Any, name: str) -> Any:
+    """Text from the command line becomes what the setting is."""
+    if not isinstance(value, str) or (isinstance(old, str) and name != "gamma"):
+        return value
+    try:
+        if isinstance(old, bool):
+            return {"true": True, "false": False}[value.lower()]
+        if isinstance(old, int):
+            return int(value)
+        if isinstance(old, tuple):
+            return tuple(float(part) for part in value.split(","))
+        if value.lower() == "none":
+            return None
+        return float(value)
+    except (KeyError, ValueError):
+        if name == "gamma":
+            return value
+        raise InputError(f"{name} is {value!r}; it must be a value like {old!r}") from None

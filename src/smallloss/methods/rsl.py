@@ -1,0 +1,16 @@
+"""RSL: the reformalised small-loss criterion (Algorithm 1)."""
+
+from smallloss.learning.task import Task
+from smallloss.methods.presets import Settings
+from smallloss.methods.small_loss import Learned, Noise, choose, retrain, warm_up
+
+
+def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+    """Algorithm 1, whole."""
+    stage1 = warm_up(task, settings)  # lines 1-7
+    assert stage1.ledger is not None
+    score = stage1.ledger.score(settings.score)
+    selection = choose(task, settings, noise, score)  # lines 8-14
+    final = retrain(task, settings, "rsl", task.train[selection.mask], settings.rsl)  # line 15
+    evidence = f"{settings.score} over stage 1"
+    return Learned("rsl", final, selection, score, evidence, stage1.ledger, {"stage1": stage1, "rsl": final})

@@ -1,0 +1,35 @@
+"""RSL_WM: RSL's selection, with the rest as unlabeled data (section 4, Weighted_MixMatch)."""
+
+import numpy as np
+
+from smallloss.criterion.ledger import LossLedger
+from smallloss.criterion.selection import Selection
+from smallloss.learning.stage import Stage
+from smallloss.learning.task import Task
+from smallloss.methods.mixmatch import WeightedMixMatch
+from smallloss.methods.presets import Settings
+from smallloss.methods.small_loss import Learned, Noise, choose, new_network, warm_up
+
+
+def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+    """D_sel_WM = Weighted_MixMatch(D_sel, D_u): Algorithm 1 with its last line replaced."""
+    stage1 = warm_up(task, settings)
+    assert stage1.ledger is not None
+    score = stage1.ledger.score(settings.score)
+    selection = choose(task, settings, noise, score)
+
+    recipe, how = settings.rsl_wm, settings.mixmatch
+    ledger = LossLedger(len(task.dataset), window=(how.score_from(recipe.epochs), None)) if how.rounds > 1 else None
+
+    def look_again(score: np.ndarray) -> Selection:
+        return choose(task, settings, noise, score, beta=how.second_beta)
+
+    objective = WeightedMixMatch(task, "rsl_wm", selection, recipe, how, look_again)
+    final = Stage(task, "rsl_wm", objective, recipe, [new_network(task, settings, "rsl_wm")], ledger=ledger).fit()
+    stages = {"stage1": stage1, "rsl_wm": final}
+    if final.ledger is None:
+        return Learned("rsl_wm", final, selection, score, f"{settings.score} over stage 1", stage1.ledger, stages)
+    # The semi-supervised network has seen right labels almost alone: its losses are the better evidence.
+    score = final.ledger.score(settings.score)
+    evidence = f"{settings.score} over the last epochs of stage 2 (second look)"
+    return Learned("rsl_wm", final, look_again(score), score, evidence, final.ledger, stages)

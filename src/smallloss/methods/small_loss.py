@@ -1,0 +1,92 @@
+"""Algorithm 1, lines 1-14: train on everything, keep the ledger, rank class by class, select."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from smallloss.criterion.ledger import LossLedger
+from smallloss.criterion.selection import Selection, select
+from smallloss.learning.recipe import Recipe
+from smallloss.learning.stage import Fitted, Stage
+from smallloss.learning.task import Task
+from smallloss.methods.presets import Settings
+from smallloss.methods.supervised import Supervised
+from smallloss.models import build
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What is known of the noise: rates per observed class, or T; and the prior."""
+
+    noise_rate: float | Sequence[float] | Mapping[Any, float] | None = None
+    transition: np.ndarray | None = None
+    prior: np.ndarray | str | None = None
+
+
+@dataclass
+class Learned:
+    """What a method leaves behind."""
+
+    method: str
+    fitted: Fitted
+    selection: Selection | None = None
+    score: np.ndarray | None = None
+    evidence: str = ""
+    ledger: LossLedger | None = None
+    stages: dict[str, Fitted] = field(default_factory=dict)
+
+
+def new_network(task: Task, settings: Settings, purpose: str) -> nn.Module:
+    """Fresh random weights (the paper starts every stage anew), the same for the same seed and purpose."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(task.draws.init_seed(purpose))
+        return build(settings.net, classes=task.classes, in_shape=task.dataset.in_shape)
+
+
+def warm_up(task: Task, settings: Settings) -> Fitted:
+    """Lines 1-7: E epochs on the noisy labels; after each, every example's loss goes into the ledger."""
+    if "stage1" in task.finished:
+        return task.finished["stage1"]
+    recipe = settings.stage1
+    ledger = LossLedger(len(task.dataset), window=settings.window_epochs(recipe.epochs))
+    objective = Supervised(task, "stage1", task.train, recipe)
+    stage = Stage(task, "stage1", objective, recipe, [new_network(task, settings, "stage1")], ledger=ledger)
+    task.finished["stage1"] = fitted = stage.fit()
+    return fitted
+
+
+def choose(
+    task: Task,
+    settings: Settings,
+    noise: Noise,
+    score: np.ndarray,
+    *,
+    index: np.ndarray | None = None,
+    beta: float | None = None,
+) -> Selection:
+    """Lines 8-14: class by class, the num(i) examples with the smallest score, of the training part or `index`."""
+    rows = task.train if index is None else index
+    names = np.array(task.dataset.classes)
+    return select(
+        score[rows],
+        names[task.dataset.labels[rows]],
+        classes=names,
+        noise_rate=noise.noise_rate,
+        transition=noise.transition,
+        prior=noise.prior,
+        beta=settings.beta if beta is None else beta,
+        gamma=settings.gamma,
+        kappa=settings.kappa,
+        weight_max=settings.weight_max,
+        rounding=settings.rounding,
+    )
+
+
+def retrain(task: Task, settings: Settings, name: str, examples: np.ndarray, recipe: Recipe) -> Fitted:
+    """Line 15: a fresh network on the examples alone."""
+    objective = Supervised(task, name, examples, recipe)
+    return Stage(task, name, objective, recipe, [new_network(task, settings, name)]).fit()

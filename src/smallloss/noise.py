@@ -1,0 +1,87 @@
+"""What a run knows of its noise: drawn on purpose for a benchmark, given by the user, or neither."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smallloss.criterion.corrupt import corrupt
+from smallloss.criterion.transition import from_spec
+from smallloss.data.cifarn import human_labels
+from smallloss.data.dataset import Dataset
+from smallloss.errors import InputError
+from smallloss.methods.small_loss import Noise
+
+DIGITS_DEFAULT = "structured:0.3"
+
+
+@dataclass
+class Knowledge:
+    """The noise a selection may use, and how it came to be known."""
+
+    noise: Noise
+    drawn: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def describe(self) -> dict[str, Any]:
+        rate = self.noise.noise_rate
+        return {
+            "drawn": self.drawn,
+            "noise_rate": dict(rate)
+            if isinstance(rate, dict)
+            else np.asarray(rate).tolist()
+            if rate is not None
+            else None,
+            "transition": None if self.noise.transition is None else np.asarray(self.noise.transition).tolist(),
+            "prior": self.noise.prior
+            if isinstance(self.noise.prior, str | None)
+            else np.asarray(self.noise.prior).tolist(),
+        }
+
+
+def known_noise(
+    dataset: Dataset, spec: str | None, given: Noise, seed: int, *, is_default: bool
+) -> tuple[Dataset, Knowledge]:
+    """The dataset with its noisy labels, and what may be known of them.
+
+    Rates the user gives are used as they are; otherwise those of the noise that was drawn on purpose.
+    """
+    if spec is None and is_default and given.noise_rate is None and given.transition is None:
+        spec = DIGITS_DEFAULT
+    if spec is None:
+        if given.noise_rate is None and given.transition is None:
+            raise InputError(
+                "The noise rates are not known: give noise_rate (the share of wrong labels among those that carry "
+                "a label) or transition. Estimating them from the data is the next step of this package."
+            )
+        return dataset, Knowledge(given)
+    if dataset.true_labels is None:
+        raise InputError(
+            f"noise={spec} corrupts labels on purpose, and {dataset.name} has no true labels to start from."
+        )
+    if spec.startswith("human:"):
+        return _human(dataset, spec, given)
+    T = from_spec(spec, len(dataset.classes), dataset.class_map)
+    noisy = dataset.with_labels(corrupt(dataset.true_labels, T, seed))
+    wrong = float((noisy.labels != noisy.true_labels).mean())
+    note = f"labels corrupted on purpose: {spec}, seed {seed}; {100 * wrong:.1f} % of {len(noisy)} are wrong"
+    noise = replace(given, transition=T) if given.noise_rate is None and given.transition is None else given
+    return noisy, Knowledge(noise, spec, [note])
+
+
+def _human(dataset: Dataset, spec: str, given: Noise) -> tuple[Dataset, Knowledge]:
+    """human:PATH@which: a CIFAR-N file. Its T is counted, since the truth is known."""
+    path, _, which = spec.removeprefix("human:").rpartition("@")
+    if not path:
+        raise InputError(f"noise={spec} does not say which labels: write human:PATH@random1 (or aggre, worst, noisy).")
+    labels = human_labels(path, which, dataset)
+    noisy = dataset.with_labels(labels)
+    assert dataset.true_labels is not None
+    counts = np.zeros((len(dataset.classes),) * 2)
+    np.add.at(counts, (dataset.true_labels, labels), 1)
+    T = counts / counts.sum(1, keepdims=True)
+    noise = replace(given, transition=T) if given.noise_rate is None and given.transition is None else given
+    wrong = float((labels != dataset.true_labels).mean())
+    note = f"human labels from {Path(path).name}: {100 * wrong:.1f} % wrong; T counted from the truth"
+    return noisy, Knowledge(noise, spec, [note])
