@@ -1,6 +1,6 @@
 """Table 1: precision of the selection at the share 1 - eta_i, class by class, by the mean loss of stage 1.
 
-    python benchmarks/table1.py --data FOLDER --seeds 3 cifar10/structured/0.4 cifar10/uniform/0.5
+python benchmarks/table1.py --data FOLDER --seeds 3 cifar10/structured/0.4 cifar10/uniform/0.5
 """
 
 import argparse
@@ -9,7 +9,6 @@ from pathlib import Path
 
 from cells import cell, datasets
 from common import record
-
 from smallloss.methods import presets
 from smallloss.methods.small_loss import warm_up
 
@@ -20,6 +19,7 @@ def main() -> None:
     options.add_argument("--data", type=Path, required=True, help="holds cifar-10-batches-bin and cifar-100-binary")
     options.add_argument("--out", type=Path, default=Path("benchmarks/results/table1.jsonl"))
     options.add_argument("--preset", default="fast")
+    options.add_argument("--device", default="cuda")
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     options.add_argument("--seeds", type=int, default=1)
     options.add_argument("--first-seed", type=int, default=0)
@@ -29,19 +29,20 @@ def main() -> None:
     for name in asked.cells:
         for seed in range(asked.first_seed, asked.first_seed + asked.seeds):
             one = cell(name, data, seed)
-            task = one.task()
+            task = one.task(asked.device)
             start = time.perf_counter()
             fitted = warm_up(task, settings)
             seconds = time.perf_counter() - start
             precision, selected = one.precision(fitted.ledger.score(settings.score))
             row = {
                 "cell": name, "method": "stage1", "preset": asked.preset, "protocol": "paper", "net": settings.net,
-                "seed": seed, "precision": precision, "selected_precision": selected, "best": fitted.best["test"],
-                "last": fitted.last["test"], "seconds": seconds, "epochs": settings.stage1.epochs,
+                "seed": seed, "precision": precision, "selected_precision": selected, "best": 100 * fitted.best["test"],
+                "last": 100 * fitted.last["test"], "seconds": seconds, "epochs": settings.stage1.epochs,
             }  # fmt: skip
             record(asked.out, row)
-            print(f"{name} seed {seed}: precision {precision:.2f}, selected {selected:.2f}, "
-                  f"CE best {100 * row['best']:.2f} last {100 * row['last']:.2f}, {seconds:.0f} s", flush=True)  # fmt: skip
+            print(
+                name, seed, {key: round(value, 2) for key, value in row.items() if isinstance(value, float)}, flush=True
+            )
 
 
 if __name__ == "__main__":

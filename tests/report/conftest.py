@@ -32,8 +32,9 @@ def result() -> Result:
     loss = np.array([0.5, 0.1, 0.7, 2.0, 0.6, 0.2, np.nan, 0.3, 3.0, np.nan])
     pixels = np.arange(10 * 4 * 4 * 3, dtype=np.uint8).reshape(10, 4, 4, 3)
     data = Dataset(pixels, labels, ("cat", "dog"), name="pets", ids=[f"{k}.png" for k in range(10)], true_labels=truth)
+    names = np.array(data.classes)
     parts = [
-        Part(split, index, select(loss[index], labels[index], noise_rate=rate, beta=0))
+        Part(split, index, select(loss[index], names[labels[index]], noise_rate=rate, beta=0, classes=names))
         for split, index, rate in (
             ("train", np.array([8, 1, 0, 3, 7, 5]), 1 / 3),
             ("held out", np.array([4, 2]), 0.0),
@@ -78,7 +79,7 @@ def hostile() -> Result:
     T = np.full((len(HOSTILE), len(HOSTILE)), 1 / len(HOSTILE))
     return Result(
         dataset=data,
-        parts=[Part("train", np.arange(n), select(loss, labels, noise_rate=0.3))],
+        parts=[Part("train", np.arange(n), select(loss, np.array(HOSTILE)[labels], noise_rate=0.3, classes=HOSTILE))],
         mean_loss=loss,
         predicted=(labels + 1) % len(HOSTILE),
         evidence="[red]<i>loss</i>",

@@ -62,7 +62,13 @@ def test_many_classes_show_the_noisiest(hostile: Result) -> None:
     names = tuple(f"class-{k}" for k in range(30))
     hostile.dataset = Dataset(np.zeros((300, 1), np.float32), labels, names)
     rates = np.arange(30) / 100
-    hostile.parts = [Part("train", np.arange(300), select(np.linspace(0, 1, 300), labels, noise_rate=rates))]
+    hostile.parts = [
+        Part(
+            "train",
+            np.arange(300),
+            select(np.linspace(0, 1, 300), np.array(names)[labels], noise_rate=rates, classes=names),
+        )
+    ]
     text = shown(hostile)
     assert "10 more classes, with smaller noise rates, are in report.html." in text
     assert "class-10 " in text

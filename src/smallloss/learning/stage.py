@@ -1,6 +1,7 @@
 """The one training loop. A method supplies an objective; everything else happens here."""
 
 import math
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,11 +61,14 @@ class Fitted:
 
 
 class Stage:
-    """One objective trained by one recipe, resumable at every epoch end."""
+    """One objective trained by one recipe, resumable at every epoch end.
+
+    The scores of the epochs in `record` (all of them, if left out) go into the ledger.
+    """
 
     def __init__(
         self, task: Task, name: str, objective: Objective, recipe: Recipe, modules: Sequence[nn.Module],
-        *, ledger: LossLedger | None = None,
+        *, ledger: LossLedger | None = None, record: range | None = None,
     ) -> None:  # fmt: skip
         self.task, self.name, self.objective, self.recipe = task, name, objective, recipe
         _prepare_backend(task)
@@ -90,6 +94,7 @@ class Stage:
         )  # fmt: skip
         self.averages = averages
         self.ledger = ledger
+        self.record = range(recipe.epochs) if record is None else record
         self.history: list[dict[str, Any]] = []
         self._check_inputs: dict[int, Inputs] = {}
         self._saved_at = 0.0
@@ -132,11 +137,14 @@ class Stage:
             )
         row: dict[str, Any] = {"stage": self.name, "epoch": epoch, "loss": loss, "steps": steps}
         row["train_seconds"] = time.perf_counter() - begun
-        self._refresh_average(epoch)
-        if self.ledger is not None:
+        recorded = self.ledger is not None and epoch in self.record
+        evaluated = (epoch + 1) % self.recipe.evaluate_every == 0 or epoch + 1 == self.recipe.epochs
+        if recorded or evaluated:
+            self._refresh_average(epoch)
+        if recorded:
             self._record(epoch)
         row["score_seconds"] = time.perf_counter() - begun - row["train_seconds"]
-        if (epoch + 1) % self.recipe.evaluate_every == 0 or epoch + 1 == self.recipe.epochs:
+        if evaluated:
             row |= {name: self._accuracy(name) for name in self.task.checks}
         row |= self.objective.after_epoch(self, epoch)
         row["seconds"] = time.perf_counter() - begun
@@ -243,6 +251,8 @@ def _prepare_backend(task: Task) -> None:
         return
     if not torch.cuda.is_available():
         raise InputError("--device cuda was asked for, but torch sees no GPU; leave --device at auto")
+    if task.deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS repeats itself only with a fixed one
     torch.backends.cudnn.benchmark = not task.deterministic
     torch.backends.cudnn.deterministic = task.deterministic
     torch.use_deterministic_algorithms(task.deterministic, warn_only=True)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax, one_hot
 
+from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
 from smallloss.errors import InputError
 from smallloss.learning.draws import running_sum
@@ -61,7 +62,7 @@ class WeightedMixMatch(Objective):
         selection: Selection,
         recipe: Recipe,
         how: MixMatchSettings,
-        look_again: Callable[[np.ndarray], Selection],
+        look_again: Callable[[LossLedger], Selection],
     ) -> None:
         self.task, self.name, self.recipe, self.how = task, name, recipe, how
         self.augmentation = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN
@@ -144,7 +145,7 @@ class WeightedMixMatch(Objective):
         if self.how.rounds == 1 or epoch != self.how.look_epoch(self.recipe.epochs):
             return {}
         assert stage.ledger is not None
-        selection = self.look_again(stage.ledger.score())
+        selection = self.look_again(stage.ledger)
         self._divide(selection.weight)
         return {"selected": float(selection.mask.sum())}
 

@@ -1,7 +1,5 @@
 """RSL_WM: RSL's selection, with the rest as unlabeled data (section 4, Weighted_MixMatch)."""
 
-import numpy as np
-
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
 from smallloss.learning.stage import Stage
@@ -19,17 +17,19 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     selection = choose(task, settings, noise, score)
 
     recipe, how = settings.rsl_wm, settings.mixmatch
-    ledger = LossLedger(len(task.dataset), window=(how.score_from(recipe.epochs), None)) if how.rounds > 1 else None
+    ledger = LossLedger(len(task.dataset)) if how.rounds > 1 else None
+    record = range(how.score_from(recipe.epochs), recipe.epochs)
 
-    def look_again(score: np.ndarray) -> Selection:
-        return choose(task, settings, noise, score, beta=how.second_beta)
+    def look_again(ledger: LossLedger) -> Selection:
+        return choose(task, settings, noise, ledger.score(settings.score), beta=how.second_beta)
 
     objective = WeightedMixMatch(task, "rsl_wm", selection, recipe, how, look_again)
-    final = Stage(task, "rsl_wm", objective, recipe, [new_network(task, settings, "rsl_wm")], ledger=ledger).fit()
+    module = new_network(task, settings, "rsl_wm")
+    final = Stage(task, "rsl_wm", objective, recipe, [module], ledger=ledger, record=record).fit()
     stages = {"stage1": stage1, "rsl_wm": final}
     if final.ledger is None:
         return Learned("rsl_wm", final, selection, score, f"{settings.score} over stage 1", stage1.ledger, stages)
     # The semi-supervised network has seen right labels almost alone: its losses are the better evidence.
+    evidence = f"{settings.score} over stage 2 (second look)"
     score = final.ledger.score(settings.score)
-    evidence = f"{settings.score} over the last epochs of stage 2 (second look)"
-    return Learned("rsl_wm", final, look_again(score), score, evidence, final.ledger, stages)
+    return Learned("rsl_wm", final, look_again(final.ledger), score, evidence, final.ledger, stages)

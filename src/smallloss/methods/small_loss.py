@@ -52,9 +52,11 @@ def warm_up(task: Task, settings: Settings) -> Fitted:
     if "stage1" in task.finished:
         return task.finished["stage1"]
     recipe = settings.stage1
-    ledger = LossLedger(len(task.dataset), window=settings.window_epochs(recipe.epochs))
+    ledger = LossLedger(len(task.dataset))
     objective = Supervised(task, "stage1", task.train, recipe)
-    stage = Stage(task, "stage1", objective, recipe, [new_network(task, settings, "stage1")], ledger=ledger)
+    module = new_network(task, settings, "stage1")
+    record = settings.scored_epochs(recipe.epochs)
+    stage = Stage(task, "stage1", objective, recipe, [module], ledger=ledger, record=record)
     task.finished["stage1"] = fitted = stage.fit()
     return fitted
 

@@ -37,7 +37,7 @@ def class_rows(result: Result, part: Part) -> list[ClassRow]:
     selection = part.selection
     counts = np.bincount(selection.class_index, minlength=len(selection.classes))
     members = np.split(np.argsort(selection.class_index, kind="stable"), np.cumsum(counts)[:-1])
-    names = [result.dataset.classes[code] for code in selection.classes]
+    names = [str(label) for label in selection.classes]
     return [_row(result, part, *row) for row in zip(names, members, selection.quota.noise_rate, strict=True)]
 
 
