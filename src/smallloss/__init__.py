@@ -15,16 +15,20 @@ _HOMES = {
     "check": "smallloss.criterion.verdict",
     "Verdict": "smallloss.criterion.verdict",
     "corrupt": "smallloss.criterion.corrupt",
+    "transition": "smallloss.criterion.transition",  # the module: transition.uniform(0.5, 10), ...
     "Dataset": "smallloss.data.dataset",
     "load": "smallloss.data.source",
     "clean": "smallloss.cleaning",
+    "CleanRun": "smallloss.cleaning",
     "InputError": "smallloss.errors",
     "SmallLossError": "smallloss.errors",
 }
 __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
+    from smallloss.cleaning import CleanRun as CleanRun
     from smallloss.cleaning import clean as clean
+    from smallloss.criterion import transition as transition
     from smallloss.criterion.corrupt import corrupt as corrupt
     from smallloss.criterion.ledger import LossLedger as LossLedger
     from smallloss.criterion.selection import Selection as Selection
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'smallloss' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_HOMES[name]), name) if name != "transition" else import_module(_HOMES[name])
     globals()[name] = value
     return value
 

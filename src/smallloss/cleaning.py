@@ -3,7 +3,7 @@
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ import smallloss
 from smallloss import methods
 from smallloss.criterion.selection import Selection
 from smallloss.criterion.verdict import Verdict, check
+from smallloss.data.arrays import from_arrays
 from smallloss.data.dataset import Dataset
-from smallloss.data.labels import encode_labels
+from smallloss.data.matrix import read_transition
 from smallloss.data.protocol import hold_out, split
 from smallloss.data.source import load
 from smallloss.errors import InputError
@@ -59,16 +60,28 @@ class CleanRun:
     def network(self) -> torch.nn.Module:
         return self.learned.fitted.network.module
 
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each new example, by name; inputs are prepared as those of the run were."""
+        seen = self.result.dataset
+        new = from_arrays(np.asarray(X), np.zeros(len(X), np.int64), name="new examples")
+        if new.in_shape != seen.in_shape:
+            raise InputError(f"The new examples have the shape {new.in_shape}, those of the run {seen.in_shape}.")
+        new = replace(new, normalisation=(seen.mean.tolist(), seen.std.tolist()))
+        network = self.learned.fitted.network
+        inputs = Inputs(new, network.device, PLAIN, resident=True)
+        rows = torch.arange(len(new), device=network.device)
+        return np.array(seen.classes)[predict(network, inputs, plain_views(rows, 0)).cpu().numpy()]
+
 
 def clean(
-    data: str | Path | Dataset | tuple[Any, Any],
+    data: str | Path | Dataset | Sequence[Any],
     out: str | Path | None = None,
     *,
     method: str = "rsl",
     preset: str | None = None,
     noise: str | None = None,
     noise_rate: float | Sequence[float] | Mapping[Any, float] | None = None,
-    transition: np.ndarray | None = None,
+    transition: np.ndarray | str | Path | None = None,
     prior: np.ndarray | str | None = None,
     protocol: str | None = None,
     net: Any = None,
@@ -92,8 +105,17 @@ def clean(
     dataset = _dataset(data)
     where = pick_device(device)
     chosen = _settings(preset, where, net, epochs, settings, dataset)
+    if isinstance(noise_rate, Mapping):
+        noise_rate = {str(label): rate for label, rate in noise_rate.items()}
+    if isinstance(transition, str | Path):
+        transition = read_transition(transition, dataset.classes)
+    embedded = isinstance(data, str) and data == "digits"
     dataset, known = known_noise(
-        dataset, noise, Noise(noise_rate, transition, prior), seed, is_default=data == "digits"
+        dataset,
+        noise,
+        Noise(noise_rate, transition, prior),
+        seed,
+        is_default=embedded,
     )
     train, checks, accuracy_on, protocol = _divide(dataset, protocol, seed)
     config = {
@@ -111,6 +133,7 @@ def clean(
     task = Task(
         dataset, train, checks, seed=seed, device=where, path=path, workers=workers, deterministic=deterministic
     )
+    choose(task, chosen, known.noise, np.zeros(len(dataset)))  # refuse now what would be refused after training
     with Progress(enabled=progress) as bars:
         task.progress = bars
         if out is None:
@@ -150,16 +173,14 @@ def _run(
     return CleanRun(result, learned, None if task.folder is None else task.folder.path)
 
 
-def _dataset(data: str | Path | Dataset | tuple[Any, Any]) -> Dataset:
+def _dataset(data: Any) -> Dataset:
     if isinstance(data, Dataset):
         return data
-    if isinstance(data, tuple):
-        inputs, labels = data
-        codes, classes = encode_labels(np.asarray(labels))
-        inputs = np.asarray(inputs)
-        inputs = inputs if inputs.dtype == np.uint8 else inputs.astype(np.float32)
-        return Dataset(inputs, codes, classes)
-    return load(data)
+    if isinstance(data, str | Path):
+        return load(data)
+    if isinstance(data, tuple | list) and len(data) == 2:
+        return from_arrays(np.asarray(data[0]), data[1])
+    raise InputError(f"data is a {type(data).__name__}; give a path or name, a Dataset, or (X, y).")
 
 
 def _settings(
@@ -213,9 +234,14 @@ def _parts(task: Task, settings: Settings, noise: Noise, evidence: Learned) -> l
     """The training part as the method selected it; the held-out part ranked among itself, out of sample."""
     assert evidence.score is not None
     score = evidence.score
-    parts = [Part("train", task.train, evidence.selection or choose(task, settings, noise, score))]
+    train = evidence.selection or choose(task, settings, noise, score)
+    parts = [Part("train", task.train, train)]
     if len(task.held_out):
-        parts.append(Part("held out", task.held_out, choose(task, settings, noise, score, index=task.held_out)))
+        # Rates and prior as the training part had them: of a small class perhaps nobody is held out.
+        names, quota = train.classes.tolist(), train.quota
+        prior = None if quota.prior is None else dict(zip(names, quota.prior.tolist(), strict=True))
+        known = Noise(dict(zip(names, quota.noise_rate.tolist(), strict=True)), prior=prior)
+        parts.append(Part("held out", task.held_out, choose(task, settings, known, score, index=task.held_out)))
     return parts
 
 
@@ -257,14 +283,16 @@ def _write(folder: RunFolder, result: Result, learned: Learned, evidence: Learne
         },
     )
     weights = {name: t.detach().cpu().contiguous() for name, t in learned.fitted.network.module.state_dict().items()}
-    facts = {"net": str(result.settings["settings"]["net"]), "classes": json.dumps(result.dataset.classes)}
-    write_bytes(folder / "model.safetensors", save(weights, metadata=facts))
+    facts = {"net": result.settings["settings"]["net"], "classes": result.dataset.classes}
+    # One entry only: safetensors writes several in an order that changes from process to process.
+    write_bytes(folder / "model.safetensors", save(weights, metadata={"smallloss": json.dumps(facts)}))
     write_examples(result, folder.path)
     write_page(result, folder / "report.html")
 
 
 def _plain(settings: Settings) -> dict[str, Any]:
     """Settings as JSON can say them; a module of the user's own by its class."""
-    net = settings.net if isinstance(settings.net, str) else type(settings.net).__name__
+    own = getattr(settings.net, "__qualname__", type(settings.net).__qualname__)
+    net = settings.net if isinstance(settings.net, str) else own
     values = {name: value for name, value in vars(settings).items() if name != "net"}
     return {"net": net} | {n: asdict(v) if hasattr(v, "__dataclass_fields__") else v for n, v in values.items()}

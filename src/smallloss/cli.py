@@ -77,14 +77,13 @@ def clean(
     from rich.console import Console
 
     from smallloss import cleaning
-    from smallloss.data.matrix import read_matrix
     from smallloss.data.rates import parse_rates
     from smallloss.report.terminal import render
 
     run = cleaning.clean(
         data, out, method=method, preset=preset, noise=noise,
         noise_rate=None if noise_rate is None else parse_rates(noise_rate),
-        transition=None if transition is None else read_matrix(transition)[0],
+        transition=transition,
         protocol=protocol, net=net, epochs=epochs, settings=_pairs(set_ or []), seed=seed, device=device,
         deterministic=deterministic, progress=None,
     )  # fmt: skip

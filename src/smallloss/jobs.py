@@ -7,9 +7,9 @@ import numpy as np
 
 from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.selection import Selection, select
-from smallloss.criterion.transition import from_spec, validate
+from smallloss.criterion.transition import from_spec
 from smallloss.data.labels import encode_labels
-from smallloss.data.matrix import read_matrix
+from smallloss.data.matrix import read_transition
 from smallloss.data.npz import read_npy
 from smallloss.data.rates import parse_rates
 from smallloss.data.scores import read_scores
@@ -40,7 +40,7 @@ def select_file(
     """Rank and select from a table or npz of losses; write one row per example, in input order."""
     scores = read_scores(losses)
     rates = None if noise_rate is None else parse_rates(noise_rate)
-    T = None if transition is None else _ordered(transition, np.unique(scores.labels))
+    T = None if transition is None else read_transition(transition, [str(k) for k in np.unique(scores.labels)])
     selection = select(scores.mean, scores.labels, noise_rate=rates, transition=T, **options)
     table = selection.table()
     write_table(out, ({} if scores.ids is None else {"id": np.array(scores.ids)}) | table)
@@ -61,7 +61,7 @@ def _label_column(path: Path, column: str) -> tuple[dict[str, Any], Any]:
 
 def _transition(noise: str, classes: tuple[str, ...], class_map: str | None) -> np.ndarray:
     if Path(noise).suffix in (".csv", ".npy", ".parquet"):
-        return _ordered(Path(noise), np.array(classes))
+        return read_transition(noise, classes)
     if class_map is None:
         return from_spec(noise, len(classes))
     position = {name: code for code, name in enumerate(classes)}
@@ -72,24 +72,3 @@ def _transition(noise: str, classes: tuple[str, ...], class_map: str | None) -> 
             raise InputError(f"{pair!r} in --map is not a pair of labels; write truck:automobile,cat:dog.")
         target[position[source]] = position[goal]
     return from_spec(noise, len(classes), target)
-
-
-def _ordered(path: Path, labels: np.ndarray) -> np.ndarray:
-    """T with its classes in the order of the labels found in the data."""
-    T, names = read_matrix(path)
-    T = validate(T)
-    found = [str(label) for label in labels]
-    if names is None:
-        if len(T) != len(found):
-            raise InputError(
-                f"{path} is {len(T)} x {len(T)}, but the data has {len(found)} labels ({', '.join(found[:10])})."
-            )
-        return T
-    missing = [name for name in found if name not in names]
-    if missing or len(names) != len(found):
-        culprit = missing[0] if missing else next(name for name in names if name not in found)
-        raise InputError(
-            f"The classes of {path} and the labels of the data differ: {culprit!r} is only in one of them."
-        )
-    order = [names.index(name) for name in found]
-    return T[np.ix_(order, order)]

@@ -26,16 +26,18 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         self._take_lock()
         marker = self.path / MARKER
+        if marker.exists():
+            different = _differences(read_config(self.path), {"smallloss_run": 1, **self._config})
+            if different:
+                self._release_lock()
+                raise InputError(
+                    f"{self.path} holds a run with other settings ({'; '.join(different[:5])}). "
+                    "Give the same command to go on with it, or another --out."
+                )
+        for half in self.path.rglob(".*.tmp"):  # a kill in the middle of a write leaves it beside its target
+            half.unlink()
         if not marker.exists():
             write_json(marker, {"smallloss_run": 1, **self._config})
-            return self
-        different = _differences(read_config(self.path), {"smallloss_run": 1, **self._config})
-        if different:
-            self._release_lock()
-            raise InputError(
-                f"{self.path} holds a run with other settings ({'; '.join(different[:5])}). "
-                "Give the same command to go on with it, or another --out."
-            )
         return self
 
     def __exit__(
@@ -58,7 +60,8 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"--out {self.path} is a file; name a folder")
         if self.path.is_dir() and not (self.path / MARKER).exists():
-            others = [entry.name for entry in self.path.iterdir() if entry.name != _LOCK]
+            ours = (_LOCK, f".{MARKER}.")  # the latter is a marker whose writing was cut short
+            others = [entry.name for entry in self.path.iterdir() if not entry.name.startswith(ours)]
             if others:
                 raise InputError(
                     f"--out {self.path} is not empty and not a run of ours (it holds {others[0]!r}); "
@@ -100,7 +103,7 @@ def read_config(path: Path) -> dict[str, Any]:
 def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:
     """What another command would change, in words."""
     found: list[str] = []
-    for name in sorted((old.keys() | new.keys()) - {"versions"}):  # a patch release must not end a run
+    for name in sorted((old.keys() | new.keys()) - {"version", "versions"}):  # a patch release must not end a run
         before, after = old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):
             found += _differences(before, after, f"{prefix}{name}.")

@@ -249,7 +249,8 @@ def precision_recall(mask: Any, is_right: Any) -> PrecisionRecall:
 
 def _check(score: np.ndarray, class_index: np.ndarray, kappa: float, weight_max: str) -> None:
     if score.shape != class_index.shape:
-        raise InputError(f"score has shape {score.shape}, but there are {len(class_index)} labels.")
+        hint = " Take the mean over the epochs first." if score.ndim == 2 else ""
+        raise InputError(f"score has shape {score.shape}, but there are {len(class_index)} labels.{hint}")
     infinite = np.isinf(score)
     if infinite.any():
         raise InputError(f"The score of index {infinite.argmax()} is infinite: a missing one is NaN.")
@@ -263,7 +264,9 @@ def _rates(noise_rate: Any, transition: Any, prior: Any, names: list[Any], notes
     if noise_rate is not None:
         return by_class("noise_rate", noise_rate, names, notes)
     if transition is not None:
-        return rates_from_transition(transition, prior)
+        # A class that T and the counts leave without a right label has rate 1: nothing of it is kept, and that
+        # is said, but it must not end the run.
+        return np.minimum(rates_from_transition(transition, prior), np.nextafter(1.0, 0.0))
     raise InputError("The noise rate is not known: give noise_rate= (share of wrong labels) or transition=.")
 
 

@@ -1,9 +1,11 @@
 """A transition matrix from a file, with or without the names of its classes."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from smallloss.criterion.transition import validate
 from smallloss.data.npz import read_npy, require_file
 from smallloss.data.tables import read_rows, read_table
 from smallloss.errors import InputError
@@ -32,6 +34,25 @@ def read_matrix(path: str | Path) -> tuple[np.ndarray, tuple[str, ...] | None]:
     else:
         raise InputError(f"{path} is none of .csv, .npy and .parquet; give the matrix in one of these.")
     return _from_cells(rows, path)
+
+
+def read_transition(path: str | Path, labels: Sequence[str]) -> np.ndarray:
+    """T with its classes in the order of the labels found in the data."""
+    T, names = read_matrix(path)
+    T = validate(T)
+    if names is None:
+        if len(T) != len(labels):
+            found = ", ".join(labels[:10])
+            raise InputError(f"{path} is {len(T)} x {len(T)}, but the data has {len(labels)} labels ({found}).")
+        return T
+    missing = [name for name in labels if name not in names]
+    if missing or len(names) != len(labels):
+        culprit = missing[0] if missing else next(name for name in names if name not in labels)
+        raise InputError(
+            f"The classes of {path} and the labels of the data differ: {culprit!r} is only in one of them."
+        )
+    order = [names.index(name) for name in labels]
+    return T[np.ix_(order, order)]
 
 
 def _from_cells(rows: list[list[str]], path: Path) -> tuple[np.ndarray, tuple[str, ...] | None]:

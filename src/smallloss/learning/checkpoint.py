@@ -17,7 +17,7 @@ from smallloss.files import write_bytes
 def write(path: Path, tensors: dict[str, Tensor], arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
     """`facts` (epoch, history) travel in the file's own metadata: the same rename commits them."""
     stored = {name: tensor.detach().to("cpu").contiguous() for name, tensor in tensors.items()}
-    stored |= {f"array.{name}": torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
+    stored |= {f"array.{name}": torch.from_numpy(np.array(array, order="C")) for name, array in arrays.items()}
     # A tensor that shares memory with another would be refused; the clones cost nothing beside the disk.
     stored = {name: tensor.clone() for name, tensor in sorted(stored.items())}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -26,19 +26,24 @@ def write(path: Path, tensors: dict[str, Tensor], arrays: dict[str, np.ndarray],
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, np.ndarray], dict[str, Any]]:
     """(tensors, arrays, facts) as they were given to `write`."""
+    file, facts = _open(path)
     tensors: dict[str, Tensor] = {}
     arrays: dict[str, np.ndarray] = {}
+    for name in file.keys():  # noqa: SIM118 (not a mapping)
+        if name.startswith("array."):
+            arrays[name.removeprefix("array.")] = file.get_tensor(name).numpy()
+        else:
+            tensors[name] = file.get_tensor(name)
+    return tensors, arrays, facts
+
+
+def _open(path: Path) -> tuple[Any, dict[str, Any]]:
+    """The file, its tensors not read yet, and its facts."""
     try:
-        with safe_open(str(path), framework="pt") as file:
-            facts = json.loads(file.metadata()["facts"])
-            for name in file.keys():  # noqa: SIM118 (not a mapping)
-                if name.startswith("array."):
-                    arrays[name.removeprefix("array.")] = file.get_tensor(name).numpy()
-                else:
-                    tensors[name] = file.get_tensor(name)
+        file = safe_open(str(path), framework="pt")
+        return file, json.loads(file.metadata()["facts"])
     except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise InputError(f"{path} is not a whole checkpoint ({error}); delete it to train this stage again") from error
-    return tensors, arrays, facts
 
 
 def load_into(tensors: dict[str, Tensor], stored: dict[str, Tensor], path: Path) -> None:
@@ -46,6 +51,10 @@ def load_into(tensors: dict[str, Tensor], stored: dict[str, Tensor], path: Path)
     if tensors.keys() != stored.keys():
         different = sorted(tensors.keys() ^ stored.keys())
         raise InputError(f"{path} belongs to another network or recipe (first difference: {different[0]})")
+    for name, tensor in tensors.items():
+        if tensor.shape != stored[name].shape:
+            was, now = tuple(stored[name].shape), tuple(tensor.shape)
+            raise InputError(f"{path} belongs to another network or recipe ({name} was {was}, now {now})")
     with torch.no_grad():
         for name, tensor in tensors.items():
             tensor.copy_(stored[name])
@@ -53,6 +62,5 @@ def load_into(tensors: dict[str, Tensor], stored: dict[str, Tensor], path: Path)
 
 def committed_rows(folder: Path) -> list[dict[str, Any]]:
     """The metrics of every epoch whose checkpoint is on disk: what a killed run may still say it did."""
-    stages = {path: read(path)[2]["history"] for path in sorted((folder / "checkpoint").glob("*.safetensors"))}
-    by_age = sorted(stages, key=lambda path: path.stat().st_mtime_ns)
-    return [row for path in by_age for row in stages[path]]
+    by_age = sorted((folder / "checkpoint").glob("*.safetensors"), key=lambda path: path.stat().st_mtime_ns)
+    return [row for path in by_age for row in _open(path)[1]["history"]]

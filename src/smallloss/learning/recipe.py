@@ -53,6 +53,8 @@ class Recipe:
         for name in ("epochs", "batch", "evaluate_every", "crop_offsets"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.crop_offsets > 2 * self.pad + 1:
+            raise InputError(f"crop_offsets is {self.crop_offsets}; with pad {self.pad} there are {2 * self.pad + 1}")
         if not self.lr > 0:
             raise InputError(f"lr is {self.lr}; it must be above 0")
         if self.ema is not None and not 0 <= self.ema < 1:

@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,16 +180,16 @@ class Stage:
             else:
                 recompute_batchnorm(average.network, self._fresh_batches(epoch))
 
-    def _fresh_batches(self, epoch: int) -> list[Tensor]:
+    def _fresh_batches(self, epoch: int) -> Iterator[Tensor]:
         purpose = f"{self.name}/statistics"
         train = torch.from_numpy(self.task.train).to(self.task.device)
         order = train[self.task.draws.permutations(purpose, [epoch], len(train))[0]]
-        batches = order.split(max(self.recipe.batch, 256))[:_FRESH_STATISTICS_BATCHES]
-        views = [draw_views(self.task.draws, self.augmentation, purpose, [epoch], rows, rows) for rows in batches]
-        if self.inputs.resident:
-            return [self.inputs.see(view) for view in views if len(view) > 1]
-        raws = self.inputs.load([rows.cpu().numpy() for rows in batches])
-        return [self.inputs.see(view, raw) for view, raw in zip(views, raws, strict=True) if len(view) > 1]
+        batches = [rows for rows in order.split(max(self.recipe.batch, 256)) if len(rows) > 1]
+        batches = batches[:_FRESH_STATISTICS_BATCHES]
+        raws = None if self.inputs.resident else self.inputs.load([rows.cpu().numpy() for rows in batches])
+        for rows in batches:
+            views = draw_views(self.task.draws, self.augmentation, purpose, [epoch], rows, rows)
+            yield self.inputs.see(views, None if raws is None else next(raws))
 
     def _accuracy(self, name: str) -> float:
         check = self.task.checks[name]

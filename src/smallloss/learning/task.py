@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from smallloss.data.dataset import Dataset
+from smallloss.errors import InputError
 from smallloss.learning.draws import Draws
 from smallloss.learning.progress import Progress
 from smallloss.run_folder import RunFolder
@@ -43,6 +44,8 @@ class Task:
     deterministic: bool = False
 
     def __post_init__(self) -> None:
+        if self.path not in ("auto", "resident", "streaming"):
+            raise InputError(f"There is no path named {self.path!r}; choose auto, resident or streaming.")
         self.draws = Draws(self.seed, self.device)
         self.finished: dict[str, Any] = {}  # stages that several methods share, by name
         self.labels = torch.from_numpy(np.asarray(self.dataset.labels, dtype=np.int64)).to(self.device)
@@ -73,6 +76,10 @@ class Task:
 
 def pick_device(name: str = "auto") -> torch.device:
     """The GPU if there is one."""
+    if name not in ("auto", "cpu", "cuda"):
+        raise InputError(f"There is no device named {name!r}; choose auto, cpu or cuda.")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise InputError("--device cuda was asked for, but torch sees no GPU; leave --device at auto")
     if name != "auto":
         return torch.device(name)
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from smallloss.data.dataset import Dataset
+from smallloss.errors import InputError
 from smallloss.learning.draws import Draws
 
 
@@ -69,13 +70,19 @@ class Inputs:
         self.resident = resident
         shape = self.source.shape
         self.size = (shape[1], shape[2]) if self.pictures else (0, 0)
+        if self.pictures and how.padding == "reflect" and how.pad >= min(self.size):
+            raise InputError(f"Pictures of {self.size} cannot be reflected by {how.pad} pixels; lower pad.")
         unit = 255 if self.pictures else 1
         mean, std = np.asarray(dataset.mean, np.float32), np.asarray(dataset.std, np.float32)
         self.scale = torch.from_numpy(1 / (unit * std)).to(device)
         self.shift = torch.from_numpy(-mean / std).to(device)
         self.rows = torch.arange(self.size[0], device=device)
         self.columns = torch.arange(self.size[1], device=device)
-        self.stored = self._padded(torch.from_numpy(np.ascontiguousarray(self.source)).to(device)) if resident else None
+        self.stored = (
+            self._padded(torch.from_numpy(np.require(self.source, requirements=["C", "W"])).to(device))
+            if resident
+            else None
+        )
 
     def __len__(self) -> int:
         return len(self.source)

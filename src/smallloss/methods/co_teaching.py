@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from smallloss.criterion.transition import overall_noise_rate
 from smallloss.errors import InputError
 from smallloss.learning.networks import Network
 from smallloss.learning.objective import Batch, Plan
@@ -15,7 +14,7 @@ from smallloss.learning.recipe import Recipe
 from smallloss.learning.stage import Stage
 from smallloss.learning.task import Task
 from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import Learned, Noise, new_network
+from smallloss.methods.small_loss import Learned, Noise, choose, new_network
 from smallloss.methods.supervised import Supervised
 
 RAMP_EPOCHS = 10  # T_k
@@ -55,16 +54,17 @@ def _small(loss: Tensor, kept: Tensor) -> Tensor:
 
 def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
-    objective = CoTeaching(task, task.train, settings.stage1, _overall(task, noise))
+    if isinstance(settings.net, torch.nn.Module):
+        raise InputError(
+            "co_teaching needs two networks that differ: give net a function that makes one, not a module."
+        )
+    objective = CoTeaching(task, task.train, settings.stage1, _overall(task, settings, noise))
     modules = [new_network(task, settings, f"co_teaching/{i}") for i in range(2)]
     fitted = Stage(task, "co_teaching", objective, settings.stage1, modules).fit()
     return Learned("co_teaching", fitted, stages={"co_teaching": fitted})
 
 
-def _overall(task: Task, noise: Noise) -> float:
-    if isinstance(noise.noise_rate, int | float):
-        return float(noise.noise_rate)
-    if noise.transition is not None:
-        prior = noise.prior if isinstance(noise.prior, np.ndarray) else None
-        return float(overall_noise_rate(noise.transition, prior))
-    raise InputError("co_teaching needs one overall noise rate: give noise_rate as a number, or the transition.")
+def _overall(task: Task, settings: Settings, noise: Noise) -> float:
+    """τ: the rates of the observed classes, weighted by how many examples carry each label."""
+    quota = choose(task, settings, noise, np.zeros(len(task.dataset))).quota
+    return float(np.average(quota.noise_rate, weights=quota.n))

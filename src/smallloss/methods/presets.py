@@ -28,6 +28,12 @@ class Settings:
     weight_max: Literal["selected", "class"] = "selected"
     rounding: Rounding = "safe"
 
+    def __post_init__(self) -> None:
+        if self.score not in ("mean_loss", "mean_margin", "last_loss"):
+            raise InputError(f"score is {self.score!r}; it must be mean_loss, mean_margin or last_loss")
+        if len(self.window) != 2 or not 0 <= self.window[0] <= self.window[1] <= 1:
+            raise InputError(f"window is {self.window}; it must be two shares of the epochs, like 0.25,1")
+
     def scored_epochs(self, epochs: int) -> range:
         """The window in epochs; never empty."""
         start, stop = (int(share * epochs + 0.5) for share in self.window)
@@ -106,6 +112,7 @@ def get(name: str) -> Settings:
 
 def change(settings: Settings, changes: dict[str, Any]) -> Settings:
     """Settings with some knobs changed, named as they are written: {"stage1.epochs": 20, "beta": 0.1}."""
+    inside: dict[str, dict[str, Any]] = {}
     for name, value in changes.items():
         head, _, rest = name.partition(".")
         if head not in {item.name for item in fields(settings)} or head == "preset":
@@ -118,11 +125,13 @@ def change(settings: Settings, changes: dict[str, Any]) -> Settings:
             if rest not in {item.name for item in fields(inner)}:
                 known = ", ".join(item.name for item in fields(inner))
                 raise InputError(f"There is no setting named {rest!r} in {head}; there are {known}.")
-            value = replace(inner, **{rest: _like(getattr(inner, rest), value, name)})  # type: ignore[type-var]
+            inside.setdefault(head, {})[rest] = _like(getattr(inner, rest), value, name)
+        elif rest:
+            raise InputError(f"There is no setting named {name!r}; {head} is one itself.")
         else:
-            value = _like(inner, value, name)
-        settings = replace(settings, **{head: value})
-    return settings
+            settings = replace(settings, **{head: _like(inner, value, name)})
+    # Together: a pad and the crop positions that fit it may only be right as a pair.
+    return replace(settings, **{head: replace(getattr(settings, head), **new) for head, new in inside.items()})
 
 
 def _like(old: Any, value: Any, name: str) -> Any:
@@ -136,7 +145,7 @@ def _like(old: Any, value: Any, name: str) -> Any:
             return int(value)
         if isinstance(old, tuple):
             return tuple(float(part) for part in value.split(","))
-        if value.lower() == "none":
+        if value.lower() == "none" and (old is None or name.endswith(".ema")):
             return None
         return float(value)
     except (KeyError, ValueError):

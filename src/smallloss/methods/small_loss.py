@@ -1,5 +1,6 @@
 """Algorithm 1, lines 1-14: train on everything, keep the ledger, rank class by class, select."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +25,7 @@ class Noise:
 
     noise_rate: float | Sequence[float] | Mapping[Any, float] | None = None
     transition: np.ndarray | None = None
-    prior: np.ndarray | str | None = None
+    prior: np.ndarray | Mapping[Any, float] | str | None = None
 
 
 @dataclass
@@ -44,7 +45,9 @@ def new_network(task: Task, settings: Settings, purpose: str) -> nn.Module:
     """Fresh random weights (the paper starts every stage anew), the same for the same seed and purpose."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(task.draws.init_seed(purpose))
-        return build(settings.net, classes=task.classes, in_shape=task.dataset.in_shape)
+        # A module of the user's own is copied: a stage must not train on from another, nor change its network.
+        net = copy.deepcopy(settings.net) if isinstance(settings.net, nn.Module) else settings.net
+        return build(net, classes=task.classes, in_shape=task.dataset.in_shape)
 
 
 def warm_up(task: Task, settings: Settings) -> Fitted:

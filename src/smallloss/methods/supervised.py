@@ -19,9 +19,10 @@ class Supervised(Objective):
     """Shuffled passes over some examples, each seen once an epoch in a crop and flip of its own."""
 
     def __init__(self, task: Task, name: str, examples: np.ndarray, recipe: Recipe) -> None:
-        if len(examples) == 0:
+        if len(examples) < 2:
             raise InputError(
-                f"Stage {name} has no examples to learn from: nothing was selected. Lower noise_rate or beta."
+                f"Stage {name} has {len(examples)} examples to learn from: too few were selected. "
+                "Lower noise_rate or beta."
             )
         self.task, self.name = task, name
         self.examples = torch.from_numpy(np.asarray(examples)).to(task.device)

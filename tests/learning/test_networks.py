@@ -1,0 +1,152 @@
+"""Weight average, BatchNorm statistics and optimisers, by hand."""
+
+import copy
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from smallloss.learning.networks import (
+    Network,
+    WeightAverage,
+    build_optimiser,
+    optimiser_tensors,
+    recompute_batchnorm,
+    set_batchnorm_momentum,
+)
+from smallloss.learning.recipe import Recipe
+
+CPU = torch.device("cpu")
+SGD = Recipe(optimiser="sgd", lr=0.1, momentum=0.9, weight_decay=0.01, schedule="constant")
+ADAM = replace(SGD, optimiser="adam", lr=0.002, weight_decay=0.02)
+
+
+def network(seed: int = 0) -> Network:
+    torch.manual_seed(seed)
+    return Network(nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.Linear(3, 2)), CPU)
+
+
+def step(optimiser: torch.optim.Optimizer, net: Network, gradient: float) -> None:
+    for parameter in net.module.parameters():
+        parameter.grad = torch.full_like(parameter, gradient)
+    optimiser.step()
+
+
+def test_weight_average_by_hand():
+    live = network()
+    average = WeightAverage(live, decay=0.9)
+    expected = [p.detach().clone() for p in live.module.parameters()]
+    for _ in range(3):
+        with torch.no_grad():
+            for parameter in live.module.parameters():
+                parameter.add_(1)
+        average.update()
+        expected = [0.9 * e + 0.1 * p.detach() for e, p in zip(expected, live.module.parameters(), strict=True)]
+    for e, p in zip(expected, average.network.module.parameters(), strict=True):
+        torch.testing.assert_close(p, e)
+        assert not p.requires_grad
+    assert all(p.requires_grad for p in live.module.parameters())
+
+
+def test_copy_batchnorm_takes_the_statistics_of_the_live_network():
+    live = network()
+    average = WeightAverage(live, decay=0.9)
+    live.module.train()
+    live(torch.randn(8, 4))
+    average.copy_batchnorm()
+    for averaged, buffer in zip(average.network.module.buffers(), live.module.buffers(), strict=True):
+        assert torch.equal(averaged, buffer)
+
+
+def test_recompute_batchnorm_is_the_mean_over_the_batches():
+    net = network()
+    net.module.eval()
+    batches = [torch.randn(16, 4), 3 + torch.randn(16, 4), torch.randn(5, 4)]
+    before = [p.detach().clone() for p in net.module.parameters()]
+    recompute_batchnorm(net, batches)
+    with torch.no_grad():
+        hidden = [net.module[0](batch) for batch in batches]
+    norm = net.module[1]
+    torch.testing.assert_close(norm.running_mean, torch.stack([h.mean(0) for h in hidden]).mean(0))
+    torch.testing.assert_close(norm.running_var, torch.stack([h.var(0, correction=1) for h in hidden]).mean(0))
+    assert norm.momentum == 0.1
+    assert not net.module.training
+    assert all(torch.equal(b, p) for b, p in zip(before, net.module.parameters(), strict=True))
+
+
+def test_batchnorm_momentum_is_set_everywhere():
+    net = network()
+    set_batchnorm_momentum(net.module, 0.001)
+    assert net.module[1].momentum == 0.001
+
+
+@pytest.mark.parametrize("recipe", [SGD, ADAM])
+def test_decay_on_kernels_only_leaves_batchnorm_and_biases_alone(recipe):
+    net = network()
+    before = copy.deepcopy(dict(net.module.named_parameters()))
+    step(build_optimiser([net], replace(recipe, decay_on="kernels"), torch.tensor(recipe.lr)), net, 0.0)
+    for name, parameter in net.module.named_parameters():
+        assert torch.equal(parameter, before[name]) == (parameter.ndim == 1), name
+
+
+@pytest.mark.parametrize("decay_on", ["all", "kernels"])
+def test_adam_decays_by_one_minus_wd_times_lr(decay_on):
+    """MixMatch's v <- v (1 - wd lr): with no gradient it is all that happens."""
+    net = network()
+    before = copy.deepcopy(dict(net.module.named_parameters()))
+    optimiser = build_optimiser([net], replace(ADAM, decay_on=decay_on), torch.tensor(0.002))
+    for _ in range(3):
+        step(optimiser, net, 0.0)
+    for name, parameter in net.module.named_parameters():
+        factor = (1 - 0.02 * 0.002) ** 3 if decay_on == "all" or parameter.ndim > 1 else 1
+        torch.testing.assert_close(parameter.detach(), before[name].detach() * factor, rtol=1e-6, atol=0)
+
+
+def test_sgd_by_hand():
+    """v <- 0.9 v + (g + wd w); w <- w - lr v. The rate is read anew at every step."""
+    net = network()
+    rate = torch.tensor(0.1)
+    optimiser = build_optimiser([net], SGD, rate)
+    w, v = net.module[0].weight.detach().clone(), torch.zeros(3, 4)
+    for lr in (0.1, 0.01, 0.5):
+        rate.fill_(lr)
+        step(optimiser, net, 2.0)
+        v = 0.9 * v + (2.0 + 0.01 * w)
+        w = w - lr * v
+    torch.testing.assert_close(net.module[0].weight.detach(), w)
+
+
+@pytest.mark.parametrize("recipe", [SGD, replace(SGD, nesterov=True), ADAM, replace(ADAM, decay_on="kernels")])
+def test_optimiser_tensors_are_the_whole_state(recipe):
+    """Copied into a fresh optimiser in place, they make it go on exactly as the first one would."""
+    first, second = network(), network()
+    one, other = (build_optimiser([net], recipe, torch.tensor(0.05)) for net in (first, second))
+    names = optimiser_tensors(other).keys()
+    for gradient in (1.0, -2.0):
+        step(one, first, gradient)
+    assert optimiser_tensors(one).keys() == names  # there from the start: nothing appears at the first step
+    with torch.no_grad():
+        for name, tensor in optimiser_tensors(other).items():
+            tensor.copy_(optimiser_tensors(one)[name])
+        for target, source in zip(second.module.parameters(), first.module.parameters(), strict=True):
+            target.copy_(source)
+    for net, optimiser in ((first, one), (second, other)):
+        step(optimiser, net, 0.5)
+    for left, right in zip(first.module.parameters(), second.module.parameters(), strict=True):
+        assert torch.equal(left, right)
+
+
+def test_two_networks_share_one_optimiser():
+    nets = [network(0), network(1)]
+    optimiser = build_optimiser(nets, SGD, torch.tensor(0.1))
+    parameters = [p for group in optimiser.param_groups for p in group["params"]]
+    assert len(parameters) == sum(len(list(net.module.parameters())) for net in nets)
+    assert len(optimiser_tensors(optimiser)) == len(parameters)
+
+
+def test_frozen_parameters_are_left_out():
+    net = network()
+    net.module[0].weight.requires_grad_(False)
+    optimiser = build_optimiser([net], SGD, torch.tensor(0.1))
+    assert all(p is not net.module[0].weight for group in optimiser.param_groups for p in group["params"])

@@ -1,0 +1,393 @@
+"""The one training loop: both paths agree, a stopped run ends like one never stopped, failures speak."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from smallloss.criterion.ledger import LossLedger
+from smallloss.criterion.selection import select
+from smallloss.errors import InputError, SmallLossError
+from smallloss.learning.progress import Progress
+from smallloss.learning.recipe import Recipe
+from smallloss.learning.scoring import score
+from smallloss.learning.stage import Stage
+from smallloss.learning.views import draw_views, plain_views
+from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
+from smallloss.methods.supervised import Supervised
+
+SGD = Recipe(epochs=4, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
+ADAM = replace(SGD, optimiser="adam", lr=0.01, weight_decay=0.02, ema=0.9, ema_batchnorm="recompute")
+MIXMATCH = replace(SGD, epochs=6, batch=8, lr=0.05, ema=0.9, ema_batchnorm="copy")
+HOW = MixMatchSettings(
+    steps_per_epoch=3, lambda_u=5, ramp=0.5, mix_per="example", guess_by="average", rounds=2, look_at=0.5
+)
+RECIPES = {"sgd": SGD, "adam": ADAM, "mixmatch": MIXMATCH}
+
+
+class StoppedError(Exception):
+    """The process is gone."""
+
+
+class StopAfter(Progress):
+    """Ends the run once an epoch is committed, as a kill between two epochs would."""
+
+    def __init__(self, epochs: int) -> None:
+        super().__init__(enabled=False)
+        self.left = epochs
+
+    def epoch(self, note: str) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise StoppedError
+
+
+class StopWithin(Supervised):
+    """Ends the run before an epoch is committed: its steps are done, its checkpoint is not written."""
+
+    stop_at = 2
+
+    def after_epoch(self, stage: Stage, epoch: int) -> dict[str, float]:
+        if epoch == self.stop_at:
+            raise StoppedError
+        return {}
+
+
+def build_stage(task: Any, kind: str, net: Any, recipe: Recipe | None = None) -> Stage:
+    recipe = recipe or RECIPES[kind]
+    ledger = LossLedger(len(task.dataset))
+    if kind != "mixmatch":
+        objective: Any = Supervised(task, "stage", task.train, recipe)
+        return Stage(task, "stage", objective, recipe, [net], ledger=ledger)
+    labels = task.dataset.labels[task.train]
+
+    def look_again(ledger: LossLedger) -> Any:
+        return select(ledger.mean_loss[task.train], labels, noise_rate=0.3, beta=0.05)
+
+    first = select(np.random.default_rng(1).random(len(labels)), labels, noise_rate=0.3)
+    objective = WeightedMixMatch(task, "stage", first, recipe, HOW, look_again)
+    return Stage(task, "stage", objective, recipe, [net], ledger=ledger)
+
+
+def everything(stage: Stage) -> dict[str, np.ndarray]:
+    """All that a finished stage is: weights, averages, optimiser, step counter, ledger, objective."""
+    tensors = stage._tensors() | stage.stepper.tensors()
+    arrays = {name: tensor.detach().numpy().copy() for name, tensor in tensors.items()}
+    assert stage.ledger is not None
+    return arrays | stage.ledger.arrays() | stage.objective.state()
+
+
+def assert_same(left: dict[str, np.ndarray], right: dict[str, np.ndarray]) -> None:
+    assert left.keys() == right.keys()
+    different = [name for name in left if left[name].tobytes() != right[name].tobytes()]
+    assert not different
+
+
+@pytest.mark.parametrize(
+    "kind, stop",
+    [("sgd", 1), ("sgd", 3), ("adam", 2), ("mixmatch", 1), ("mixmatch", 2), ("mixmatch", 3), ("mixmatch", 5)],
+)
+def test_a_stopped_stage_ends_byte_equal_to_one_never_stopped(kind, stop, tmp_path, make_task, make_net):
+    whole = build_stage(make_task(folder=tmp_path / "whole"), kind, make_net())
+    expected = whole.fit()
+
+    task = make_task(folder=tmp_path / "stopped", progress=StopAfter(stop))
+    with pytest.raises(StoppedError):
+        build_stage(task, kind, make_net()).fit()
+    # Another initial net: everything that matters must come out of the checkpoint.
+    resumed = build_stage(make_task(folder=tmp_path / "stopped"), kind, make_net(seed=7))
+    fitted = resumed.fit()
+
+    assert_same(everything(whole), everything(resumed))
+    times = {"seconds", "train_seconds", "score_seconds"}
+    curves = [
+        [{name: v for name, v in row.items() if name not in times} for row in f.history] for f in (expected, fitted)
+    ]
+    assert curves[0] == curves[1]
+    rows = [json.loads(line) for line in (tmp_path / "stopped" / "metrics.jsonl").read_text().splitlines()]
+    assert [row["epoch"] for row in rows] == list(range(RECIPES[kind].epochs))
+
+
+def test_a_second_look_before_the_stop_is_remembered(tmp_path, make_task, make_net):
+    """The stop lies after the second look (epoch 2): the weights of the first selection must not come back."""
+    task = make_task(folder=tmp_path, progress=StopAfter(4))
+    stopped = build_stage(task, "mixmatch", make_net())
+    before = stopped.objective.state()["weight"].copy()
+    with pytest.raises(StoppedError):
+        stopped.fit()
+    resumed = build_stage(make_task(folder=tmp_path), "mixmatch", make_net())
+    assert resumed._resume() == 4
+    after = resumed.objective.state()["weight"]
+    assert np.array_equal(after, stopped.objective.state()["weight"])
+    assert not np.array_equal(before, after)
+
+
+def test_an_epoch_that_was_not_committed_is_trained_again(tmp_path, make_task, make_net):
+    whole = build_stage(make_task(folder=tmp_path / "whole"), "sgd", make_net())
+    whole.fit()
+    task = make_task(folder=tmp_path / "cut")
+    cut = Stage(task, "stage", StopWithin(task, "stage", task.train, SGD), SGD, [make_net()], ledger=LossLedger(96))
+    with pytest.raises(StoppedError):
+        cut.fit()
+    resumed = build_stage(make_task(folder=tmp_path / "cut"), "sgd", make_net())
+    resumed.fit()
+    assert_same(everything(whole), everything(resumed))
+
+
+def test_a_finished_stage_is_not_trained_again(tmp_path, make_task, make_net):
+    first = build_stage(make_task(folder=tmp_path), "sgd", make_net())
+    history = first.fit().history
+    again = build_stage(make_task(folder=tmp_path), "sgd", make_net(seed=7))
+    again.stepper.run = None  # type: ignore[method-assign, assignment]
+    assert again.fit().history == history
+    assert_same(everything(first), everything(again))
+
+
+@pytest.mark.parametrize("kind", ["sgd", "adam", "mixmatch"])
+def test_resident_and_streaming_agree(kind, make_task, make_net):
+    stages = [build_stage(make_task(path=path), kind, make_net()) for path in ("resident", "streaming")]
+    curves = [[row["loss"] for row in stage.fit().history] for stage in stages]
+    assert [stage.inputs.resident for stage in stages] == [True, False]
+    np.testing.assert_allclose(curves[0], curves[1], rtol=1e-5)
+    left, right = (stage.ledger.arrays() for stage in stages)  # type: ignore[union-attr]
+    assert np.array_equal(left["count"], right["count"])
+    np.testing.assert_allclose(left["sum_loss"], right["sum_loss"], rtol=1e-4)
+
+
+def test_another_seed_is_another_run(make_task, make_net):
+    losses = [build_stage(make_task(seed=seed), "sgd", make_net()).fit().last["loss"] for seed in (0, 1)]
+    assert losses[0] != losses[1]
+
+
+def test_features_are_trained_on_as_well(make_task):
+    from smallloss.data.dataset import Dataset
+    from smallloss.models import build
+
+    rng = np.random.default_rng(0)
+    labels = np.arange(96, dtype=np.int64) % 3
+    x = (1000 + 5 * labels[:, None] + rng.normal(0, 1, (96, 6))).astype(np.float32)
+    dataset = Dataset(x, labels, ("a", "b", "c"))
+    task = make_task(dataset=dataset)
+    net = build("mlp", classes=3, in_shape=(6,), width=16)
+    fitted = Stage(task, "stage", Supervised(task, "stage", task.train, SGD), SGD, [net]).fit()
+    assert fitted.last["validation"] > 0.9
+
+
+@pytest.mark.parametrize("scoring", ["plain", "augmented"])
+def test_the_ledger_holds_eval_mode_losses_of_the_asked_view(scoring, make_task, make_net):
+    """Algorithm 1, lines 3-4, for all examples: those held out too."""
+    recipe = replace(SGD, epochs=1, scoring=scoring)
+    task = make_task()
+    stage = build_stage(task, "sgd", make_net(), recipe)
+    stage.fit()
+    rows = torch.arange(96)
+    views = plain_views(rows, 1)
+    if scoring == "augmented":
+        views = draw_views(task.draws, stage.augmentation, "stage/scoring", [0], rows, rows)
+        assert len(set(views.dy.tolist())) == 3
+        assert views.flip.any()
+    stage.network.module.eval()
+    with torch.no_grad():
+        logits = stage.network.module(stage.inputs.see(views))
+        losses = torch.nn.functional.cross_entropy(logits, task.labels, reduction="none")
+    np.testing.assert_allclose(stage.ledger.last_loss, losses.numpy(), rtol=1e-4, atol=1e-6)
+    assert np.array_equal(stage.ledger.predicted, logits.argmax(1).numpy())
+
+
+def test_plain_and_augmented_scoring_differ(make_task, make_net):
+    losses = []
+    for scoring in ("plain", "augmented"):
+        stage = build_stage(make_task(), "sgd", make_net(), replace(SGD, epochs=1, scoring=scoring))
+        stage.fit()
+        losses.append(stage.ledger.last_loss)  # type: ignore[union-attr]
+    assert not np.allclose(*losses)
+
+
+def test_scoring_leaves_the_network_in_the_mode_it_found(make_task, make_net):
+    stage = build_stage(make_task(), "sgd", make_net())
+    stage.network.module.train()
+    scores = score(stage.network, stage.inputs, plain_views(torch.arange(96), 1), stage.task.labels)
+    assert stage.network.module.training
+    assert torch.allclose(scores.probability, (-scores.loss).exp())
+
+
+def test_chunks_of_scoring_do_not_matter(make_task, make_net, monkeypatch):
+    from smallloss.learning import scoring
+
+    stage = build_stage(make_task(), "sgd", make_net())
+    views = plain_views(torch.arange(96), 1)
+    whole = score(stage.network, stage.inputs, views, stage.task.labels)
+    monkeypatch.setattr(scoring, "_CHUNK_VALUES", 7 * 8 * 8 * 3)
+    for path in ("resident", "streaming"):
+        stage.inputs.resident = path == "resident"
+        parts = score(stage.network, stage.inputs, views, stage.task.labels)
+        assert parts.loss.shape == (96,)
+        torch.testing.assert_close(parts.loss, whole.loss)
+        torch.testing.assert_close(parts.margin, whole.margin)
+        assert torch.equal(parts.predicted, whole.predicted)
+
+
+def test_the_margin_is_that_to_the_best_other_class(make_task, make_net):
+    stage = build_stage(make_task(), "sgd", make_net())
+    stage.network.module.eval()
+    views = plain_views(torch.arange(96), 1)
+    logits = stage.network(stage.inputs.see(views)).detach()
+    margin = score(stage.network, stage.inputs, views, stage.task.labels).margin
+    for i in range(0, 96, 7):
+        given = int(stage.task.labels[i])
+        others = max(float(logits[i, k]) for k in range(3) if k != given)
+        assert float(margin[i]) == pytest.approx(float(logits[i, given]) - others, abs=1e-5)
+
+
+def test_a_loss_that_is_no_number_ends_the_stage_with_a_sentence(tmp_path, make_task, make_net):
+    class Breaks(Supervised):
+        broken = False
+
+        def plan(self, epoch: int) -> Any:
+            self.broken = epoch == 2
+            return super().plan(epoch)
+
+        def loss(self, *args: Any) -> Any:
+            return super().loss(*args) * (float("nan") if self.broken else 1)
+
+    task = make_task(folder=tmp_path)
+    stage = Stage(task, "stage", Breaks(task, "stage", task.train, SGD), SGD, [make_net()])
+    with pytest.raises(SmallLossError, match=r"nan in epoch 3 of stage stage\. Lower lr \(it is 0\.1\)"):
+        stage.fit()
+    kept = build_stage(make_task(folder=tmp_path), "sgd", make_net(seed=7))
+    kept.ledger = None
+    assert kept._resume() == 2
+    assert all(bool(tensor.isfinite().all()) for tensor in kept._tensors().values())
+
+
+@pytest.mark.parametrize("keep, steps", [(True, 3), (False, 2)])
+def test_short_last_batch(keep, steps, make_task, make_net):
+    task = make_task()
+    objective = Supervised(task, "stage", task.train, replace(SGD, keep_short_batch=keep))  # 80 = 2 * 32 + 16
+    assert objective.total_steps(epochs=5) == 5 * steps
+    assert sum(plan.steps for plan in objective.plan(0)) == steps
+    stage = Stage(task, "stage", objective, SGD, [make_net()])
+    assert [row["steps"] for row in stage.fit().history] == [steps] * SGD.epochs
+    assert int(stage.stepper.clock) == SGD.epochs * steps
+
+
+def test_a_last_batch_of_one_is_dropped(make_task):
+    task = make_task()
+    objective = Supervised(task, "stage", task.train[:65], SGD)
+    assert objective.total_steps(1) == 2
+    assert [plan.views["labeled"].index.shape for plan in objective.plan(0)] == [(2, 32)]
+
+
+def test_a_batch_larger_than_the_data_is_all_of_it(make_task, make_net):
+    task = make_task()
+    objective = Supervised(task, "stage", task.train, replace(SGD, batch=1000, keep_short_batch=False))
+    (plan,) = objective.plan(0)
+    assert plan.views["labeled"].index.shape == (1, 80)
+    assert Stage(task, "stage", objective, SGD, [make_net()]).fit().last["steps"] == 1
+
+
+def test_nothing_to_learn_from_is_a_sentence(make_task):
+    with pytest.raises(InputError, match="0 examples to learn from"):
+        Supervised(make_task(), "rsl", np.array([], dtype=np.int64), SGD)
+
+
+def test_each_epoch_sees_every_training_row_once_and_no_held_out_row(make_task):
+    task = make_task()
+    assert task.held_out.tolist() == list(range(80, 96))
+    objective = Supervised(task, "stage", task.train, SGD)
+    orders = []
+    for epoch in range(3):
+        seen = torch.cat([plan.views["labeled"].index.flatten() for plan in objective.plan(epoch)])
+        assert sorted(seen.tolist()) == task.train.tolist()
+        orders.append(seen.tolist())
+    assert all(a != b for a, b in pairwise(orders))
+
+
+def test_mixmatch_never_sees_a_held_out_row(make_task, make_net):
+    stage = build_stage(make_task(), "mixmatch", make_net())
+    for epoch in range(20):
+        for views in stage.objective.plan(epoch)[0].views.values():
+            assert int(views.index.max()) < 80
+
+
+def test_a_checkpoint_with_other_tensors_is_refused(tmp_path, make_task, make_net):
+    build_stage(make_task(folder=tmp_path), "adam", make_net()).fit()
+    with pytest.raises(InputError, match="belongs to another network or recipe"):
+        build_stage(make_task(folder=tmp_path), "sgd", make_net()).fit()
+
+
+def test_a_checkpoint_of_another_width_is_refused(tmp_path, make_task, make_net):
+    build_stage(make_task(folder=tmp_path), "sgd", make_net()).fit()
+    with pytest.raises(InputError, match="another network"):
+        build_stage(make_task(folder=tmp_path), "sgd", make_net(width=8)).fit()
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, -10])
+def test_a_cut_checkpoint_is_a_sentence(keep, tmp_path, make_task, make_net):
+    build_stage(make_task(folder=tmp_path), "sgd", make_net()).fit()
+    path = tmp_path / "checkpoint" / "stage.safetensors"
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(InputError, match=r"not a whole checkpoint.*delete it"):
+        build_stage(make_task(folder=tmp_path), "sgd", make_net()).fit()
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(tmp_path, make_task, make_net, monkeypatch):
+    from smallloss.learning import checkpoint
+
+    task = make_task(folder=tmp_path)
+    stage = build_stage(task, "sgd", make_net(), replace(SGD, epochs=2))
+    written: list[Path] = []
+
+    def full_disk(path: Path, data: bytes) -> Path:
+        if written:
+            raise OSError(28, "No space left on device")
+        written.append(path)
+        return path.write_bytes(data) and path
+
+    monkeypatch.setattr(checkpoint, "write_bytes", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        stage.fit()
+    monkeypatch.undo()
+    assert build_stage(make_task(folder=tmp_path), "sgd", make_net(), replace(SGD, epochs=2))._resume() == 1
+
+
+def test_checkpoints_are_spaced_by_time_but_the_last_epoch_is_always_saved(tmp_path, make_task, make_net):
+    recipe = replace(SGD, checkpoint_seconds=3600)
+    with pytest.raises(StoppedError):
+        build_stage(make_task(folder=tmp_path, progress=StopAfter(3)), "sgd", make_net(), recipe).fit()
+    assert not (tmp_path / "checkpoint").exists()
+    build_stage(make_task(folder=tmp_path), "sgd", make_net(), recipe).fit()
+    assert build_stage(make_task(folder=tmp_path), "sgd", make_net(), recipe)._resume() == recipe.epochs
+
+
+def test_evaluation_is_spaced_and_always_comes_last(make_task, make_net):
+    history = build_stage(make_task(), "sgd", make_net(), replace(SGD, epochs=5, evaluate_every=2)).fit().history
+    assert ["validation" in row for row in history] == [False, True, False, True, True]
+
+
+@pytest.mark.parametrize("ties, epoch", [("later", 2), ("earlier", 1)])
+def test_the_best_epoch_is_chosen_on_validation(ties, epoch, make_task, make_net):
+    fitted = build_stage(make_task(), "sgd", make_net(), replace(SGD, epochs=1, ties=ties)).fit()
+    fitted.history = [
+        {"epoch": 0, "validation": 0.2, "test": 0.9},
+        {"epoch": 1, "validation": 0.5, "test": 0.3},
+        {"epoch": 2, "validation": 0.5, "test": 0.4},
+        {"epoch": 3, "test": 1.0},
+    ]
+    assert fitted.best["epoch"] == epoch
+    assert fitted.last["epoch"] == 3
+
+
+def test_a_read_only_array_is_no_reason_to_complain(make_task, make_net, tiny):
+    """Arrays out of frombuffer or a memory map cannot be written to; warnings are errors here."""
+    tiny.inputs.setflags(write=False)
+    torch.set_warn_always(True)  # torch says it once a process, which another test may have used up
+    try:
+        build_stage(make_task(dataset=tiny), "sgd", make_net(), replace(SGD, epochs=1)).fit()
+    finally:
+        torch.set_warn_always(False)

@@ -1,0 +1,252 @@
+"""The four methods, on a task of 96 pictures."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from smallloss import methods
+from smallloss.criterion.selection import select
+from smallloss.criterion.transition import uniform
+from smallloss.errors import InputError
+from smallloss.learning.networks import Network
+from smallloss.learning.objective import Batch
+from smallloss.learning.recipe import Recipe
+from smallloss.methods import presets
+from smallloss.methods.co_teaching import CoTeaching
+from smallloss.methods.mixmatch import MixMatchSettings
+from smallloss.methods.small_loss import Noise, choose, new_network, warm_up
+
+RECIPE = Recipe(epochs=3, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
+NOISE = Noise(noise_rate=0.2)
+
+
+def settings(**changes: Any) -> presets.Settings:
+    """Small and written out: a preset may change its mind, these tests must not."""
+    how = MixMatchSettings(steps_per_epoch=3, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average")
+    small = presets.Settings("test", "small-convnet", RECIPE, RECIPE, replace(RECIPE, epochs=5, batch=8, ema=0.9), how)
+    return presets.change(small, changes)
+
+
+def test_names_are_the_methods_of_the_paper_and_its_baselines():
+    assert methods.names() == ("co_teaching", "cross_entropy", "rsl", "rsl_wm")
+    assert all(callable(methods.get(name).train) for name in methods.names())
+
+
+@pytest.mark.parametrize("name", ["mixmatch", "presets", "RSL", "", "os"])
+def test_anything_else_is_no_method(name):
+    with pytest.raises(InputError, match=f"no method named {name!r}; the known ones are co_teaching, cross"):
+        methods.get(name)
+
+
+# --- Algorithm 1 ---------------------------------------------------------------------------------------------
+
+
+def test_rsl_selects_exactly_what_the_criterion_selects_from_the_ledger(make_task):
+    task, how = make_task(), settings()
+    learned = methods.get("rsl").train(task, how, NOISE)
+    expected = select(learned.ledger.mean_loss[task.train], task.dataset.labels[task.train], noise_rate=0.2)
+    assert np.array_equal(learned.selection.mask, expected.mask)
+    assert np.array_equal(learned.selection.weight, expected.weight)
+    assert np.array_equal(learned.score, learned.ledger.mean_loss)
+    assert 0 < expected.mask.sum() < 80
+
+
+def test_rsl_learns_from_the_selected_alone(make_task, monkeypatch):
+    from smallloss.methods import small_loss
+
+    seen = {}
+    fresh = small_loss.Supervised
+
+    def spy(task: Any, name: str, examples: np.ndarray, recipe: Recipe) -> Any:
+        seen[name] = examples
+        return fresh(task, name, examples, recipe)
+
+    monkeypatch.setattr(small_loss, "Supervised", spy)
+    task = make_task()
+    learned = methods.get("rsl").train(task, settings(), NOISE)
+    assert np.array_equal(seen["stage1"], task.train)
+    assert np.array_equal(seen["rsl"], task.train[learned.selection.mask])
+
+
+def test_the_ledger_covers_the_window_of_epochs_and_all_examples(make_task):
+    fitted = warm_up(make_task(), settings(window="0.34,1"))
+    assert fitted.ledger.count.tolist() == [2] * 96  # epochs 1 and 2 of 3
+    plain = warm_up(make_task(), settings(window="0,1"))
+    assert plain.ledger.count.tolist() == [3] * 96
+    assert np.array_equal(plain.ledger.last_loss, fitted.ledger.last_loss)
+    assert not np.array_equal(plain.ledger.mean_loss, fitted.ledger.mean_loss)
+
+
+def test_cross_entropy_and_rsl_share_stage_1(make_task):
+    task, how = make_task(), settings()
+    baseline = methods.get("cross_entropy").train(task, how, NOISE)
+    learned = methods.get("rsl").train(task, how, NOISE)
+    assert learned.stages["stage1"] is baseline.fitted
+    assert learned.fitted.network is not baseline.fitted.network
+
+
+def test_every_stage_starts_from_fresh_weights_that_the_seed_decides(make_task):
+    task, how = make_task(), settings()
+    weights = [
+        torch.cat([p.flatten() for p in new_network(make_task(seed=seed), how, purpose).parameters()])
+        for seed, purpose in [(0, "stage1"), (0, "stage1"), (0, "rsl"), (1, "stage1")]
+    ]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+    assert not torch.equal(weights[0], weights[3])
+    state = torch.get_rng_state()
+    new_network(task, how, "stage1")
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_module_of_the_users_own_is_not_shared_between_stages(make_task, make_net):
+    """Stage 2 must not train on from stage 1, nor change what stage 1 left behind."""
+    task, how = make_task(), replace(settings(), net=make_net())
+    learned = methods.get("rsl").train(task, how, NOISE)
+    stage1, final = learned.stages["stage1"].network.module, learned.fitted.network.module
+    assert stage1 is not final
+    assert not torch.equal(stage1.head.weight, final.head.weight)
+
+
+@pytest.mark.parametrize("score", ["mean_loss", "mean_margin"])
+def test_the_score_is_one_choice_for_the_whole_run(score, make_task, monkeypatch):
+    from smallloss.criterion.ledger import LossLedger
+
+    asked = []
+    original = LossLedger.score
+
+    def spy(self: LossLedger, name: str = "mean_loss", window: Any = None) -> np.ndarray:
+        asked.append(name)
+        return original(self, name, window)
+
+    monkeypatch.setattr(LossLedger, "score", spy)
+    methods.get("rsl_wm").train(make_task(), settings(score=score, **{"mixmatch.rounds": 2}), NOISE)
+    assert len(asked) >= 3  # first selection, second look, final judgement
+    assert set(asked) == {score}
+
+
+# --- RSL_WM --------------------------------------------------------------------------------------------------
+
+
+def test_rsl_wm_without_a_second_look_keeps_the_selection_of_stage_1(make_task):
+    task, how = make_task(), settings()
+    learned = methods.get("rsl_wm").train(task, how, NOISE)
+    expected = choose(task, how, NOISE, learned.stages["stage1"].ledger.score())
+    assert np.array_equal(learned.selection.weight, expected.weight)
+    assert learned.ledger is learned.stages["stage1"].ledger
+    assert "stage 1" in learned.evidence
+
+
+def test_the_second_look_changes_the_weights_at_the_stated_epoch(make_task, monkeypatch):
+    from smallloss.methods import mixmatch
+
+    weights = []
+    original = mixmatch.WeightedMixMatch.plan
+
+    def spy(self: Any, epoch: int) -> Any:
+        weights.append(self.weight.copy())
+        return original(self, epoch)
+
+    monkeypatch.setattr(mixmatch.WeightedMixMatch, "plan", spy)
+    how = settings(**{"mixmatch.rounds": 2, "mixmatch.look_at": 0.6, "mixmatch.second_beta": 0.0})
+    task = make_task()
+    learned = methods.get("rsl_wm").train(task, how, NOISE)
+    assert how.mixmatch.look_epoch(5) == 2
+    first, later = weights[:3], weights[3:]
+    assert all(np.array_equal(one, first[0]) for one in first)
+    assert all(np.array_equal(one, later[0]) for one in later)
+    assert (later[0] > 0).sum() > (first[0] > 0).sum()  # beta 0 keeps more than beta .2
+    rows = learned.fitted.history
+    assert ["selected" in row for row in rows] == [False, False, True, False, False]
+    assert rows[2]["selected"] == (later[0] > 0).sum()
+
+
+def test_after_a_second_look_the_semi_supervised_network_is_the_evidence(make_task):
+    task, how = make_task(), settings(**{"mixmatch.rounds": 2})
+    learned = methods.get("rsl_wm").train(task, how, NOISE)
+    assert learned.ledger is learned.fitted.ledger
+    assert learned.ledger is not learned.stages["stage1"].ledger
+    expected = choose(task, how, NOISE, learned.ledger.score(), beta=how.mixmatch.second_beta)
+    assert np.array_equal(learned.selection.mask, expected.mask)
+    assert "second look" in learned.evidence
+
+
+# --- Co-teaching ---------------------------------------------------------------------------------------------
+
+
+def test_co_teaching_keeps_what_the_ramp_says(make_task):
+    """R(t) rises linearly from 0 in epoch 0 to τ in epoch 9 (methods.md 6.1); at least one is kept."""
+    objective = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=40), noise_rate=0.45)
+    kept = [objective.plan(epoch)[0].tables["kept"] for epoch in (0, 1, 5, 9, 10, 150)]
+    assert [row.tolist() for row in kept] == [[40] * 2, [38] * 2, [30] * 2, [22] * 2, [22] * 2, [22] * 2]
+    nearly_all = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=2), noise_rate=0.99)
+    assert nearly_all.plan(9)[0].tables["kept"].unique().tolist() == [1]
+
+
+def test_each_network_learns_from_the_picks_of_the_other_alone(make_task):
+    task = make_task()
+    objective = CoTeaching(task, np.arange(80), RECIPE, noise_rate=0.5)
+    generator = torch.Generator().manual_seed(0)
+    tables = [torch.nn.Parameter(torch.randn(6, 3, generator=generator)) for _ in range(2)]
+
+    class Table(torch.nn.Module):
+        """Six examples, whose logits are the parameters: a gradient row is an example that was learnt from."""
+
+        def __init__(self, logits: torch.nn.Parameter) -> None:
+            super().__init__()
+            self.logits = logits
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.logits
+
+    networks = [Network(Table(table), torch.device("cpu")) for table in tables]
+    batch = Batch({"labeled": torch.arange(6)}, {"labeled": torch.zeros(6, 1)}, {"kept": torch.tensor(2)})
+    loss = objective.loss(networks, networks, batch)
+    loss.backward()
+
+    labels = task.labels[:6]
+    losses = [cross_entropy(table.detach(), labels, reduction="none") for table in tables]
+    picks = [set(one.argsort()[:2].tolist()) for one in losses]
+    assert picks[0] != picks[1]
+    for learner, teacher in ((0, 1), (1, 0)):
+        touched = set(tables[learner].grad.abs().sum(1).nonzero().flatten().tolist())
+        assert touched == picks[teacher]
+    expected = sum(losses[0][list(picks[1])]) / 2 + sum(losses[1][list(picks[0])]) / 2
+    assert loss.item() == pytest.approx(float(expected), rel=1e-6)
+
+
+def test_co_teaching_trains_two_different_networks(make_task):
+    learned = methods.get("co_teaching").train(make_task(), settings(), NOISE)
+    assert learned.selection is None
+    assert np.isfinite(learned.fitted.last["loss"])
+    assert learned.fitted.last["validation"] > 0.5
+
+
+def test_co_teaching_takes_the_overall_rate_from_the_transition(make_task, monkeypatch):
+    from smallloss.methods import co_teaching
+
+    rates = []
+    original = co_teaching.CoTeaching.__init__
+
+    def spy(self: Any, task: Any, examples: np.ndarray, recipe: Recipe, noise_rate: float) -> None:
+        rates.append(noise_rate)
+        original(self, task, examples, recipe, noise_rate)
+
+    monkeypatch.setattr(co_teaching.CoTeaching, "__init__", spy)
+    methods.get("co_teaching").train(make_task(), settings(), Noise(transition=uniform(0.3, 3)))
+    assert rates == pytest.approx([0.2])
+
+
+def test_co_teaching_takes_the_overall_rate_from_the_rates_of_the_classes(make_task):
+    """Rates per observed class and the label counts say the overall rate: nothing more is needed."""
+    learned = methods.get("co_teaching").train(make_task(), settings(), Noise(noise_rate=[0.1, 0.2, 0.3]))
+    assert np.isfinite(learned.fitted.last["loss"])
+
+
+def test_co_teaching_without_a_rate_is_a_sentence(make_task):
+    with pytest.raises(InputError, match="noise rate"):
+        methods.get("co_teaching").train(make_task(), settings(), Noise())

@@ -1,0 +1,154 @@
+"""The paper preset is methods.md section 1, number by number; settings change by name."""
+
+import math
+
+import pytest
+
+from smallloss.errors import InputError
+from smallloss.learning.recipe import Recipe
+from smallloss.learning.schedule import learning_rates
+from smallloss.methods import presets
+
+
+def test_stage1_of_the_paper():
+    settings = presets.get("paper")
+    recipe = settings.stage1
+    assert settings.net == "wrn-28-2"
+    assert (recipe.epochs, recipe.batch, recipe.keep_short_batch) == (200, 128, True)
+    assert (recipe.optimiser, recipe.lr, recipe.momentum, recipe.nesterov) == ("sgd", 0.1, 0.9, False)
+    assert (recipe.weight_decay, recipe.decay_on) == (5e-4, "all")
+    assert (recipe.schedule, recipe.factor) == ("multistep", 0.02)
+    assert [round(share * recipe.epochs) for share in recipe.milestones] == [60, 120, 160]
+    assert (recipe.pad, recipe.padding, recipe.crop_offsets) == (4, "zero", 9)
+    assert (recipe.batchnorm_momentum, recipe.warmup_steps, recipe.ema) == (0.001, 0, None)
+    assert (recipe.scoring, recipe.evaluate_every, recipe.ties) == ("augmented", 1, "later")
+
+
+def test_rsl_retrains_with_exactly_the_recipe_of_stage1():
+    settings = presets.get("paper")
+    assert settings.rsl == settings.stage1
+
+
+def test_mixmatch_of_the_paper():
+    settings = presets.get("paper")
+    recipe, how = settings.rsl_wm, settings.mixmatch
+    assert (recipe.epochs, how.steps_per_epoch, recipe.batch) == (500, 1024, 64)
+    assert (recipe.optimiser, recipe.lr, recipe.schedule, recipe.ema) == ("adam", 0.002, "constant", 0.999)
+    assert 1 - recipe.weight_decay * recipe.lr == pytest.approx(1 - 4e-5)
+    assert (recipe.decay_on, recipe.ema_batchnorm, recipe.batchnorm_momentum) == ("all", "copy", 0.001)
+    assert (recipe.pad, recipe.padding, recipe.crop_offsets) == (4, "reflect", 8)
+    assert recipe.ties == "earlier"
+    assert (how.temperature, how.alpha, how.lambda_u, how.ramp) == (0.5, 0.75, 75, 1)
+    assert (how.mix_per, how.guess_by, how.rounds) == ("step", "network", 1)
+
+
+def test_selection_of_the_paper():
+    settings = presets.get("paper")
+    assert (settings.beta, settings.gamma, settings.rounding) == (0.2, "middle", "raw")
+    assert settings.kappa == pytest.approx(-math.log(0.7))
+    assert (settings.score, settings.scored_epochs(200)) == ("mean_loss", range(200))
+
+
+def test_the_rates_of_the_paper_are_those_of_the_sheet():
+    recipe = presets.get("paper").stage1
+    rates = learning_rates(recipe.schedule, recipe.lr, 200 * 352, milestones=recipe.milestones, factor=recipe.factor)
+    assert sorted(set(rates.tolist()), reverse=True) == pytest.approx([0.1, 2e-3, 4e-5, 8e-7])
+
+
+def test_every_preset_can_be_had_and_names_itself():
+    assert presets.names() == ("paper", "fast", "cpu")
+    for name in presets.names():
+        assert presets.get(name).preset == name
+
+
+def test_an_unknown_preset_is_named():
+    with pytest.raises(InputError, match="no preset named 'best'; the known ones are paper, fast, cpu"):
+        presets.get("best")
+
+
+@pytest.mark.parametrize(
+    "name, text, value",
+    [
+        ("stage1.epochs", "20", 20),
+        ("stage1.lr", "0.05", 0.05),
+        ("stage1.lr", "1e-3", 0.001),
+        ("stage1.nesterov", "true", True),
+        ("stage1.nesterov", "False", False),
+        ("stage1.milestones", "0.5,0.75", (0.5, 0.75)),
+        ("stage1.ema", "0.9", 0.9),
+        ("rsl_wm.ema", "none", None),
+        ("stage1.schedule", "cosine", "cosine"),
+        ("mixmatch.lambda_u", "30", 30.0),
+        ("mixmatch.rounds", "2", 2),
+        ("beta", "0.1", 0.1),
+        ("gamma", "1.5", 1.5),
+        ("gamma", "middle", "middle"),
+        ("gamma", "none", "none"),
+        ("window", "0.25,1", (0.25, 1.0)),
+        ("score", "mean_margin", "mean_margin"),
+        ("net", "mlp", "mlp"),
+    ],
+)
+def test_text_becomes_what_the_setting_is(name, text, value):
+    changed = presets.change(presets.get("paper"), {name: text})
+    head, _, rest = name.partition(".")
+    found = getattr(getattr(changed, head), rest) if rest else getattr(changed, head)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_a_change_leaves_all_else_as_it_was():
+    before = presets.get("paper")
+    after = presets.change(before, {"stage1.epochs": "20", "beta": 0.1})
+    assert after.rsl == before.rsl
+    assert after.stage1 == Recipe(**{**before.stage1.to_dict(), "epochs": 20})
+    assert presets.change(after, {"stage1.epochs": 200, "beta": 0.2}) == before
+
+
+@pytest.mark.parametrize(
+    "name, value, words",
+    [
+        ("stage9.lr", "1", "no setting named 'stage9.lr'"),
+        ("learning_rate", "1", "no setting named 'learning_rate'"),
+        ("preset", "cpu", "no setting named 'preset'"),
+        ("stage1.learning_rate", "1", "no setting named 'learning_rate' in stage1; there are epochs, batch"),
+        ("stage1", "1", "'stage1' is a group of settings"),
+        ("stage1.epochs", "many", "stage1.epochs is 'many'; it must be a value like 200"),
+        ("stage1.epochs", "2.5", "stage1.epochs is '2.5'"),
+        ("stage1.nesterov", "maybe", "stage1.nesterov is 'maybe'"),
+        ("stage1.lr", "fast", "stage1.lr is 'fast'"),
+        ("stage1.lr", "0", "lr is 0.0; it must be above 0"),
+        ("stage1.lr", "nan", "lr is nan"),
+        ("stage1.schedule", "steep", "schedule is 'steep'; it must be one of constant"),
+        ("stage1.epochs", "0", "epochs is 0; it must be at least 1"),
+        ("stage1.ema", "1", r"ema is 1.0; it must lie in \[0, 1\)"),
+    ],
+)
+def test_a_bad_change_is_a_sentence(name, value, words):
+    with pytest.raises(InputError, match=words):
+        presets.change(presets.get("paper"), {name: value})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"score": "loudness"},
+        {"window": "0.5"},
+        {"window": "0.9,0.1"},
+        {"stage1.pad": "1"},  # 9 crop positions do not fit a padding of 1
+        {"beta": "none"},
+        {"net.width": "4"},
+    ],
+)
+def test_a_change_that_cannot_work_is_refused_before_anything_is_trained(changes):
+    with pytest.raises(InputError):
+        presets.change(presets.get("paper"), changes)
+
+
+@pytest.mark.parametrize(
+    "window, epochs, expected",
+    [((0.0, 1.0), 3, (0, 3)), ((1 / 3, 1.0), 40, (13, 40)), ((1 / 3, 1.0), 1, (0, 1)), ((0.9, 0.9), 10, (9, 10))],
+)
+def test_a_window_in_shares_always_holds_an_epoch(window, epochs, expected):
+    settings = presets.change(presets.get("paper"), {"window": window})
+    assert settings.scored_epochs(epochs) == range(*expected)

@@ -1,0 +1,134 @@
+"""A run folder is ours, is used by one process at a time, and keeps its settings."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from smallloss.errors import InputError, SmallLossError
+from smallloss.run_folder import RunFolder, read_config
+
+CONFIG = {"seed": 0, "settings": {"beta": 0.2, "window": (0.0, 1.0)}, "versions": {"torch": "2.13.0"}}
+HOLD = """
+import sys
+from smallloss.run_folder import RunFolder
+with RunFolder(sys.argv[1], {}):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_new_run_begins_with_its_marker(tmp_path):
+    with RunFolder(tmp_path / "a" / "run", CONFIG) as folder:
+        assert folder / "x" == tmp_path / "a" / "run" / "x"
+        assert json.loads((folder / "config.json").read_text())["seed"] == 0
+    assert read_config(tmp_path / "a" / "run")["settings"]["window"] == [0.0, 1.0]
+
+
+def test_the_same_settings_go_on(tmp_path):
+    for _ in range(2):
+        with RunFolder(tmp_path, CONFIG):
+            pass
+
+
+def test_other_settings_are_refused_by_name(tmp_path):
+    with RunFolder(tmp_path, CONFIG):
+        pass
+    other = {**CONFIG, "seed": 1, "settings": {"beta": 0.1, "window": (0.0, 1.0)}}
+    with pytest.raises(InputError, match=r"seed was 0, now 1; settings\.beta was 0\.2, now 0\.1.*another --out"):
+        RunFolder(tmp_path, other).__enter__()
+    with RunFolder(tmp_path, CONFIG):  # the refusal let go of the lock
+        pass
+
+
+def test_versions_of_libraries_do_not_end_a_run(tmp_path):
+    with RunFolder(tmp_path, CONFIG):
+        pass
+    with RunFolder(tmp_path, {**CONFIG, "versions": {"torch": "2.14.0"}}):
+        pass
+
+
+def test_a_folder_of_somebody_else_is_refused_and_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(InputError, match=r"not a run of ours \(it holds 'thesis.tex'\)"):
+        RunFolder(tmp_path, CONFIG).__enter__()
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_an_empty_folder_is_welcome(tmp_path):
+    with RunFolder(tmp_path, CONFIG):
+        assert (tmp_path / "config.json").exists()
+
+
+def test_a_file_is_refused(tmp_path):
+    path = tmp_path / "run"
+    path.write_text("")
+    with pytest.raises(InputError, match="is a file; name a folder"):
+        RunFolder(path, CONFIG).__enter__()
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("{", "cannot be read"),
+        ("[]", "not written by smallloss"),
+        ('{"name": "package"}', "not written by smallloss"),
+    ],
+)
+def test_a_marker_of_somebody_else_is_refused(text, words, tmp_path):
+    (tmp_path / "config.json").write_text(text)
+    (tmp_path / ".notes.tmp").write_text("mine")
+    with pytest.raises(InputError, match=words):
+        RunFolder(tmp_path, CONFIG).__enter__()
+    assert (tmp_path / "config.json").read_text() == text
+    assert (tmp_path / ".notes.tmp").read_text() == "mine"
+
+
+def test_no_run_to_read(tmp_path):
+    with pytest.raises(InputError, match="is not a run folder"):
+        read_config(tmp_path)
+
+
+def test_a_run_killed_while_its_marker_was_written_can_be_started_again(tmp_path):
+    """Files are written beside their target and renamed: a kill in between leaves such a file behind."""
+    (tmp_path / ".lock").touch()
+    (tmp_path / ".config.json.k1ll3d.tmp").write_text('{"smallloss_run": 1, ')
+    with RunFolder(tmp_path, CONFIG):
+        assert read_config(tmp_path)["seed"] == 0
+
+
+def test_what_a_killed_write_left_behind_is_swept_up(tmp_path):
+    with RunFolder(tmp_path, CONFIG):
+        pass
+    left = [tmp_path / ".ledger.npz.k1ll3d.tmp", tmp_path / "checkpoint" / ".stage1.safetensors.k1ll3d.tmp"]
+    left[1].parent.mkdir()
+    for path in left:
+        path.write_bytes(b"half")
+    with RunFolder(tmp_path, CONFIG):
+        assert not any(path.exists() for path in left)
+
+
+def test_metrics_are_laid_down_and_added_to(tmp_path):
+    with RunFolder(tmp_path, CONFIG) as folder:
+        folder.add_metrics({"epoch": 7})  # of an epoch that no checkpoint knows
+        folder.start_metrics([{"epoch": 0}, {"epoch": 1}])
+        folder.add_metrics({"epoch": 2})
+    rows = [json.loads(line)["epoch"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert rows == [0, 1, 2]
+
+
+def test_two_processes_cannot_use_one_run_and_a_kill_frees_it(tmp_path):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(SmallLossError, match="in use by another process"):
+            RunFolder(tmp_path, {}).__enter__()
+    finally:
+        holder.kill()
+        holder.communicate()
+    with RunFolder(tmp_path, {}):
+        pass
