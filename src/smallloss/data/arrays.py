@@ -8,7 +8,7 @@ import numpy as np
 
 from smallloss.data.dataset import Dataset
 from smallloss.data.labels import encode_labels, label_names
-from smallloss.data.npz import read_npy, read_npz
+from smallloss.data.npz import read_npz
 from smallloss.errors import InputError
 
 _CHANNELS = (1, 3, 4)
@@ -116,14 +116,6 @@ def load_npz(path: Path) -> Dataset:
         true_labels=arrays.get("true_labels"),
         test=test,
     )
-
-
-def load_npy(path: Path, labels: str | Path | None) -> Dataset:
-    """Inputs mapped from one .npy file, labels from another."""
-    inputs = read_npy(path, mapped=True)
-    if labels is None:
-        raise InputError(f"{path} holds inputs only; give its labels as a second .npy file (labels=PATH).")
-    return from_arrays(inputs, read_npy(labels), name=path.name)
 
 
 def _first(arrays: dict[str, np.ndarray], path: Path, *keys: str) -> np.ndarray:

@@ -1,8 +1,8 @@
 """`Dataset`: what every source becomes, and all that the rest of the package knows about data."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Optional
 
@@ -21,6 +21,10 @@ class Dataset:
     `labels` are the observed, possibly wrong ones, as codes 0..c-1 into `classes`. `true_labels` exist only
     where a benchmark knows them. `normalisation` is a (mean, std) per channel in units of 0..1 for pictures,
     or per feature; it is computed from the inputs where a benchmark has no official one.
+
+    `kind` is pictures, features, text or table: what the examples were before they became inputs. `shown` is what
+    to show of each where the input says nothing to a reader: the text, the row. `notes` are sentences on what was
+    chosen on the way here; `unreadable` has the id and the reason of each example that could not be.
     """
 
     inputs: np.ndarray
@@ -33,6 +37,10 @@ class Dataset:
     normalisation: tuple[Sequence[float], Sequence[float]] | None = None
     flip: bool = False
     class_map: tuple[int, ...] | None = None
+    kind: str = ""
+    shown: Sequence[str] | None = None
+    notes: tuple[str, ...] = ()
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not (self.inputs.dtype == np.uint8 and self.inputs.ndim == 4) and not (
@@ -51,6 +59,10 @@ class Dataset:
             object.__setattr__(self, "ids", [str(index) for index in range(len(self))])
         elif len(self.ids) != len(self):
             raise InputError(f"{self.name} has {len(self)} inputs but {len(self.ids)} ids; give one id per example.")
+        if self.shown is not None and len(self.shown) != len(self):
+            raise InputError(f"{self.name} has {len(self)} inputs but {len(self.shown)} texts to show of them.")
+        if not self.kind:
+            object.__setattr__(self, "kind", "pictures" if self.is_image else "features")
 
     def _check_codes(self, what: str, codes: np.ndarray) -> None:
         if codes.shape != (len(self),):
@@ -131,4 +143,5 @@ class Dataset:
             ids=[self.ids[i] for i in index],
             true_labels=None if self.true_labels is None else self.true_labels[index],
             normalisation=(self.mean.tolist(), self.std.tolist()),
+            shown=None if self.shown is None else [self.shown[i] for i in index],
         )

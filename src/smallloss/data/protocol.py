@@ -26,12 +26,21 @@ class Split:
     test: Dataset | None
 
 
-def split(dataset: Dataset, protocol: str, seed: int, *, share: float = 0.1, within: np.ndarray | None = None) -> Split:
+def split(
+    dataset: Dataset,
+    protocol: str,
+    seed: int,
+    *,
+    share: float = 0.1,
+    within: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> Split:
     """Divide a dataset, or the part of it `within` an index, as a protocol says.
 
     paper: `share` of each true class validates with its true labels (CIFAR: 45,000 and 5,000).
     full: all examples train, none validates.
     honest: `share` of each observed class validates with the labels as they are.
+    Examples of the same one of the `groups` (duplicates, pictures of one person) stay on one side.
     """
     index = np.arange(len(dataset)) if within is None else np.sort(np.asarray(within, dtype=np.int64))
     if protocol == "paper":
@@ -40,9 +49,9 @@ def split(dataset: Dataset, protocol: str, seed: int, *, share: float = 0.1, wit
                 f"The protocol paper validates with true labels, and those of {dataset.name} are not known; "
                 "use honest or full."
             )
-        validation = _draw(dataset.true_labels, index, share, seed, _VALIDATION)
+        validation = _draw(dataset.true_labels, index, share, seed, _VALIDATION, groups)
     elif protocol == "honest":
-        validation = _draw(dataset.labels, index, share, seed, _VALIDATION)
+        validation = _draw(dataset.labels, index, share, seed, _VALIDATION, groups)
     elif protocol == "full":
         validation = np.empty(0, dtype=np.int64)
     else:
@@ -52,29 +61,44 @@ def split(dataset: Dataset, protocol: str, seed: int, *, share: float = 0.1, wit
     return Split(train, validation, "clean" if protocol == "paper" else "noisy", dataset.test)
 
 
-def hold_out(dataset: Dataset, seed: int, *, share: float = 0.2) -> tuple[np.ndarray, np.ndarray]:
+def hold_out(
+    dataset: Dataset, seed: int, *, share: float = 0.2, groups: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """(kept, held out): a test part for data without an official one, `share` of each observed class."""
     index = np.arange(len(dataset))
-    held_out = _draw(dataset.labels, index, share, seed, _HELD_OUT)
+    held_out = _draw(dataset.labels, index, share, seed, _HELD_OUT, groups)
     kept = np.setdiff1d(index, held_out, assume_unique=True)
     _require_every_class(dataset, kept)
     return kept, held_out
 
 
-def _draw(strata: np.ndarray, index: np.ndarray, share: float, seed: int, purpose: int) -> np.ndarray:
-    """`share` of each stratum, rounded, and never the last example of one."""
+def _draw(
+    strata: np.ndarray, index: np.ndarray, share: float, seed: int, purpose: int, groups: np.ndarray | None
+) -> np.ndarray:
+    """`share` of each stratum, rounded, and never the last example of one; a group of which a part is drawn stays."""
     if not 0 < share < 1:
         raise InputError(f"The share to set aside is {share}; it must lie between 0 and 1.")
     if seed < 0:
         raise InputError(f"The seed is {seed}; it must be zero or more.")
     stream = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, purpose])))
     u = stream.random(len(strata))
+    if groups is not None:
+        if np.shape(groups) != strata.shape:
+            raise InputError(
+                f"groups has the shape {np.shape(groups)}; give one group for each of {len(strata)} examples."
+            )
+        _, first, groups = np.unique(groups, return_index=True, return_inverse=True)
+        u = u[first][groups]  # one number for the whole group, so that its members are mostly drawn together
     drawn = []
     for stratum in np.unique(strata[index]):
         members = index[strata[index] == stratum]
         count = min(int(np.floor(share * len(members) + 0.5)), len(members) - 1)
         drawn.append(members[np.argsort(u[members], kind="stable")[:count]])
-    return np.sort(np.concatenate(drawn))
+    chosen = np.sort(np.concatenate(drawn))
+    if groups is None:
+        return chosen
+    split_up = np.intersect1d(groups[chosen], groups[np.setdiff1d(index, chosen)])
+    return chosen[~np.isin(groups[chosen], split_up)]
 
 
 def _require_every_class(dataset: Dataset, train: np.ndarray) -> None:

@@ -2,25 +2,42 @@
 
 from pathlib import Path
 
-from smallloss.data.arrays import load_npy, load_npz
+from smallloss.data.arrays import load_npz
 from smallloss.data.cifar import load_cifar
 from smallloss.data.dataset import Dataset
 from smallloss.data.digits import load_digits
+from smallloss.data.features import load_features
+from smallloss.data.hugging_face import holds_saved_dataset, load_hugging_face
 from smallloss.data.idx import holds_idx, load_idx
+from smallloss.data.image_folder import load_image_folder
+from smallloss.data.table import load_table
 from smallloss.errors import InputError
 
 KNOWN = (
-    "digits, cifar10:PATH, cifar100:PATH, idx:FOLDER, a folder of idx files, a .npz file, "
-    "or a .npy file with labels=PATH"
+    "digits, cifar10:PATH, cifar100:PATH, idx:FOLDER, a folder of idx files, a folder of pictures with a subfolder "
+    "per class, a .csv or .parquet table, a .npz file, a .npy file with labels=PATH, or hf:NAME"
 )
 
 
-def load(spec: str | Path, *, labels: str | Path | None = None) -> Dataset:
-    """The dataset that `spec` names; `labels` goes with an .npy file of inputs. Nothing is downloaded."""
+def load(spec: str | Path, *, labels: str | Path | None = None, label: str | None = None) -> Dataset:
+    """The dataset that `spec` names. Nothing is downloaded, unless a Hugging Face name asks for it.
+
+    `labels` goes with an .npy file of inputs; `label` names the column of labels in a table.
+    """
     kind, _, rest = str(spec).partition(":")
     path = Path(spec).expanduser()
     if labels is not None and path.suffix != ".npy":
         raise InputError(f"labels={labels} goes with a .npy file of inputs; {spec} brings its own labels.")
+    if kind == "hf":
+        if not rest:
+            raise InputError("hf needs the name or the folder of a dataset: write hf:NAME.")
+        return load_hugging_face(rest, label)
+    if path.suffix in (".csv", ".parquet") and not path.is_dir():
+        return load_table(path, label)
+    if path.suffix == ".npy":
+        return load_features(path, labels, label)
+    if label is not None:
+        raise InputError(f"label={label} names a column of a table; {spec} is none.")
     if spec == "digits":
         return load_digits()
     if kind in ("cifar10", "cifar100"):
@@ -29,12 +46,17 @@ def load(spec: str | Path, *, labels: str | Path | None = None) -> Dataset:
         return load_idx(_place(kind, rest))
     if path.suffix == ".npz":
         return load_npz(path)
-    if path.suffix == ".npy":
-        return load_npy(path, labels)
-    if path.is_dir() and holds_idx(path):
+    if path.is_dir():
+        return _load_folder(path)
+    raise InputError(f"{spec} is not a known source; DATA is one of: {KNOWN}.")
+
+
+def _load_folder(path: Path) -> Dataset:
+    if holds_idx(path):
         return load_idx(path)
-    fault = "is a folder without idx files" if path.is_dir() else "is not a known source"
-    raise InputError(f"{spec} {fault}; DATA is one of: {KNOWN}.")
+    if holds_saved_dataset(path):
+        return load_hugging_face(str(path))
+    return load_image_folder(path)
 
 
 def _place(kind: str, rest: str) -> Path:

@@ -1,0 +1,110 @@
+"""The columns of a table by their role: the label, the id, the truth; and what makes them unfit for it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from smallloss.data.labels import label_names
+from smallloss.errors import InputError
+
+_LABEL = ("label", "given_label", "y", "labels")
+_TRUE_LABEL = ("true_label",)
+_ID = ("id",)
+
+
+def find_column(names: Sequence[str], wanted: Sequence[str]) -> str | None:
+    """The first of the wanted names that is there, in any case of letters."""
+    by_name = {name.strip().lower(): name for name in reversed(names)}
+    return next((by_name[name] for name in wanted if name in by_name), None)
+
+
+def label_column(names: Sequence[str], where: str, label: str | None = None) -> str:
+    """The column named `label`, or else label, given_label, y."""
+    found = find_column(names, _LABEL) if label is None else label
+    if found not in names:
+        lacks = "no column label, given_label or y" if label is None else f"no column {label!r}"
+        some = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+        raise InputError(f"{where} has {lacks}; name the column of labels (label=NAME). It has {some}.")
+    return str(found)
+
+
+def true_label_column(table: Any) -> str | None:
+    return find_column(table.column_names, _TRUE_LABEL)
+
+
+def id_column(table: Any) -> str | None:
+    return find_column(table.column_names, _ID)
+
+
+def read_labels(table: Any, column: str, where: str) -> np.ndarray:
+    """The labels as text, one per row."""
+    refuse_nested(table, [column], where)
+    values = table.column(column).to_pylist()
+    if None in values:
+        raise InputError(f"Row {values.index(None) + 1} of {where} has no {column}; every example needs one.")
+    return label_names(values)
+
+
+def read_ids(table: Any, where: str) -> list[str]:
+    """The ids, none twice; empty if there is no such column."""
+    column = id_column(table)
+    if column is None:
+        return []
+    refuse_nested(table, [column], where)
+    values = table.column(column).to_pylist()
+    if None in values:
+        raise InputError(f"Row {values.index(None) + 1} of {where} has no {column}; every example needs one.")
+    ids = [str(value) for value in values]
+    require_unique(ids, where)
+    return ids
+
+
+def require_unique(ids: Sequence[str], where: str) -> None:
+    first: dict[str, int] = {}
+    for row, name in enumerate(ids, start=1):
+        if first.setdefault(name, row) != row:
+            raise InputError(
+                f"The id {name!r} stands in row {first[name]} and in row {row} of {where}; make ids unique."
+            )
+
+
+def require_classes(labels: np.ndarray, where: str) -> None:
+    """Labels that can be learnt: two classes or more, and not a class of its own for each example."""
+    unique = np.unique(labels)
+    if len(unique) == 1:
+        raise InputError(
+            f"All {len(labels):,} examples of {where} carry the label {str(unique[0])!r}; "
+            "a classifier needs at least two classes."
+        )
+    if len(unique) == len(labels):
+        raise InputError(
+            f"No label of {where} occurs twice: {len(unique):,} classes for as many examples; "
+            "is this the column (or folder) of the labels?"
+        )
+
+
+def refuse_nested(table: Any, columns: Sequence[str], where: str) -> None:
+    import pyarrow as pa
+
+    for name in columns:
+        kind = table.schema.field(name).type
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            raise InputError(
+                f"The column {name!r} of {where} holds {kind}, not one value per row; "
+                "unpack it into plain columns, or leave it out."
+            )
+
+
+def texts(table: Any, column: str) -> list[str]:
+    """The cells of a column as text, a missing one as an empty text."""
+    return ["" if value is None else str(value) for value in table.column(column).to_pylist()]
+
+
+def is_text(table: Any, column: str) -> bool:
+    import pyarrow as pa
+
+    kind = table.schema.field(column).type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -1,0 +1,169 @@
+"""One picture of any size and mode becomes a square of bytes. Also a program: the helper of `pictures`.
+
+It needs Pillow alone, so that a helper process is at work in the time that Pillow takes to load.
+"""
+
+import io
+import json
+import os
+import stat
+import sys
+import warnings
+from typing import IO, Any
+
+from PIL import Image, UnidentifiedImageError
+
+Source = str | bytes  # the path of a file, or what it holds
+
+_COMMON = ("PNG", "JPEG", "BMP", "GIF", "PPM")  # what Pillow loads first
+_OTHERS = ("WEBP", "TIFF", "AVIF", "JPEG2000", "ICO", "TGA", "PCX")  # no format that starts another program (EPS)
+_GRAY = {"1", "L", "LA", "La", "I", "F"}
+_LONGEST = 1 << 30
+_ORIENTATION = 0x0112
+_UPRIGHT = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+
+def shape_of(source: Source) -> tuple[int, int, bool]:
+    """(width, height, is it gray?), from the head of the file."""
+    with _open(source) as image:
+        return *image.size, _is_gray(image)
+
+
+def decode(source: Source, size: int, *, gray: bool) -> tuple[bytes, bool]:
+    """The pixels of the centre square, `size` by `size`, as L or RGB, and whether the picture is gray."""
+    with _open(source) as image:
+        is_gray = _is_gray(image)
+        image.draft(None, (2 * size, 2 * size))  # a large JPEG is decoded at a fraction of its size
+        image.load()
+        picture = _to_mode(image, "L" if gray else "RGB")
+        orientation = _orientation(image)
+    if orientation in _UPRIGHT:
+        picture = picture.transpose(_UPRIGHT[orientation])
+    if picture.size != (size, size):
+        picture = _centre_square(picture, size)
+    return picture.tobytes(), is_gray
+
+
+def decode_all(sources: list[Source], size: int, *, gray: bool) -> tuple[bytes, dict[int, str], bool]:
+    """The pixels one after another, zeros where there are none; the reason by position; are all gray?"""
+    pixels, reasons, all_gray = [], {}, True
+    blank = bytes(size * size * (1 if gray else 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # odd metadata; a picture too large is refused, not warned about
+        for position, source in enumerate(sources):
+            try:
+                picture, is_gray = decode(source, size, gray=gray)
+            except Exception as error:  # a file may hold anything, and a decoder may fail in any way
+                pixels.append(blank)
+                reasons[position] = reason_of(error)
+            else:
+                pixels.append(picture)
+                all_gray &= is_gray
+    return b"".join(pixels), reasons, all_gray
+
+
+def reason_of(error: Exception) -> str:
+    """Why a picture cannot be read, without its path."""
+    if isinstance(error, UnidentifiedImageError):
+        return "not a picture in a known format"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
+
+
+def _open(source: Source) -> Image.Image:
+    file = io.BytesIO(_content(source) if isinstance(source, str) else source)
+    try:
+        image = Image.open(file, formats=_COMMON)
+    except UnidentifiedImageError:
+        Image.init()
+        image = Image.open(file, formats=[name for name in _OTHERS if name in Image.OPEN])
+    limit = Image.MAX_IMAGE_PIXELS
+    if limit is not None and image.width * image.height > limit:
+        image.close()
+        raise ValueError(f"{image.width} x {image.height} pixels are more than Pillow's limit of {limit}")
+    return image
+
+
+def _content(path: str) -> bytes:
+    """The whole file in one read: of a small picture, Pillow's own reads take as long as the decoding."""
+    with io.FileIO(path, opener=_open_at_once) as file:
+        facts = os.fstat(file.fileno())
+        if not stat.S_ISREG(facts.st_mode):
+            raise ValueError("not a regular file")  # a device has no end
+        if facts.st_size > _LONGEST:
+            raise ValueError(f"a file of {facts.st_size:,} bytes, more than {_LONGEST:,}")
+        return file.readall()
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe would be waited for
+
+
+def _is_gray(image: Image.Image) -> bool:
+    return image.mode in _GRAY or image.mode.startswith("I;16")
+
+
+def _orientation(image: Image.Image) -> int:
+    try:
+        return int(image.getexif().get(_ORIENTATION, 1))
+    except Exception:  # the pixels are well: broken metadata is no reason to lose the picture
+        return 1
+
+
+def _to_mode(image: Image.Image, mode: str) -> Image.Image:
+    picture: Image.Image = image
+    if picture.mode in ("I", "F") or picture.mode.startswith("I;16"):
+        picture = _to_8_bits(picture)
+    elif picture.mode == "PA" or picture.mode.endswith(("A", "a")) or "transparency" in picture.info:
+        # What is transparent is white, as a page shows it; the colour stored beneath it is arbitrary.
+        picture = picture.convert("RGBA")
+        white = Image.new("RGBA", picture.size, "white")
+        picture = Image.alpha_composite(white, picture)
+    return picture if picture.mode == mode else picture.convert(mode)
+
+
+def _to_8_bits(picture: Image.Image) -> Image.Image:
+    """Gray values in 0..65535 (a 16-bit file), or a deeper file's in 0..1, 0..255 or 0..65535."""
+    import numpy as np
+
+    values = np.asarray(picture).astype(np.float64)
+    low, high = float(values.min()), float(values.max())
+    if not 0 <= low <= high <= 65535:
+        raise ValueError(f"its gray values run from {low:g} to {high:g}, outside 0..65535")
+    if picture.mode == "F" and high <= 1:
+        scale = 255.0
+    else:
+        scale = 255 / 65535 if picture.mode.startswith("I;16") or high > 255 else 1.0
+    return Image.fromarray(np.rint(values * scale).astype(np.uint8))
+
+
+def _centre_square(picture: Image.Image, size: int) -> Image.Image:
+    """Resized until the shorter side is `size`, cut to the centre: both in one step."""
+    width, height = picture.size
+    side = min(width, height)
+    left, top = (width - side) / 2, (height - side) / 2
+    box = (left, top, left + side, top + side)
+    return picture.resize((size, size), Image.Resampling.BICUBIC, box=box, reducing_gap=2.0)
+
+
+def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Answer each line of JSON with a line of JSON and the pixels, until there are no more."""
+    for line in requests:
+        request: dict[str, Any] = json.loads(line)
+        Image.MAX_IMAGE_PIXELS = request["max_pixels"]
+        pixels, reasons, all_gray = decode_all(request["paths"], request["size"], gray=request["gray"])
+        replies.write(json.dumps([reasons, all_gray]).encode() + b"\n" + pixels)
+        replies.flush()
+
+
+if __name__ == "__main__":
+    serve(sys.stdin.buffer, sys.stdout.buffer)

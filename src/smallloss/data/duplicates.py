@@ -1,0 +1,121 @@
+"""Examples that are the same, or nearly so, under different labels: at least one of the labels is wrong."""
+
+import hashlib
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from smallloss.data.dataset import Dataset
+
+_CHUNK = 4096
+_BITS = 3  # of 64 in which the difference hashes of near duplicates may differ
+_NEIGHBOURS = 32
+_CORRELATION = 0.98  # of their gray values; two blank pages with one stroke each share most of a hash
+
+
+def duplicate_groups(dataset: Dataset, *, near: bool = True) -> np.ndarray:
+    """The number of the group of each example [n]; duplicates share one, all others are alone in theirs.
+
+    Given to `split` and `hold_out`, it keeps duplicates on one side.
+    """
+    left, right = _exact_pairs(dataset.inputs)
+    if near and dataset.is_image:
+        more_left, more_right = _near_pairs(dataset.inputs)
+        left, right = np.concatenate([left, more_left]), np.concatenate([right, more_right])
+    n = len(dataset)
+    links = coo_array((np.ones(len(left), bool), (left, right)), shape=(n, n))
+    _, groups = connected_components(links, directed=False)
+    return groups.astype(np.int64)
+
+
+def conflicting_duplicates(dataset: Dataset, groups: np.ndarray | None = None) -> list[np.ndarray]:
+    """The groups of duplicates that carry more than one label, each as rising indices."""
+    groups = duplicate_groups(dataset) if groups is None else groups
+    order = np.argsort(groups, kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+    return [index for index in members if len(np.unique(dataset.labels[index])) > 1]
+
+
+def conflict_note(dataset: Dataset, groups: np.ndarray) -> list[str]:
+    """One sentence about duplicates with different labels, with an example; nothing where there are none."""
+    found = conflicting_duplicates(dataset, groups)
+    if not found:
+        return []
+    one, other = found[0][0], next(i for i in found[0] if dataset.labels[i] != dataset.labels[found[0][0]])
+    named = " and ".join(f"{dataset.ids[i]} ({dataset.classes[dataset.labels[i]]})" for i in (one, other))
+    return [
+        f"{len(found)} groups of equal or nearly equal examples carry different labels, for example {named}: "
+        "of each group at least one label is wrong."
+    ]
+
+
+def _exact_pairs(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each example that repeats an earlier one, with the first of its kind; equal means equal bytes."""
+    first: dict[bytes, int] = {}
+    pairs = []
+    for index in range(len(inputs)):
+        digest = hashlib.blake2b(np.ascontiguousarray(inputs[index]).data, digest_size=16).digest()
+        earlier = first.setdefault(digest, index)
+        if earlier != index:
+            pairs.append((earlier, index))
+    found = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+def _near_pairs(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs whose difference hashes differ in at most 3 bits and whose gray values agree.
+
+    Of 4 parts of 16 bits at least one is then equal, so that sorting by each part in turn brings a pair close
+    together; only the 32 nearest are compared, and in a crowd of like hashes a pair may be missed.
+    """
+    hashes = difference_hash(inputs)
+    found = []
+    for turn in (0, 16, 32, 48):
+        turned = hashes if turn == 0 else (hashes << np.uint64(turn)) | (hashes >> np.uint64(64 - turn))
+        order = np.argsort(turned, kind="stable")
+        for step in range(1, min(_NEIGHBOURS, len(order) - 1) + 1):
+            left, right = order[:-step], order[step:]
+            close = _popcount(hashes[left] ^ hashes[right]) <= _BITS
+            found.append(np.sort(np.stack([left[close], right[close]], axis=1), axis=1))
+    pairs = np.unique(np.concatenate(found), axis=0) if found else np.empty((0, 2), np.int64)
+    alike = np.concatenate(
+        [_alike(inputs, pairs[start : start + _CHUNK]) for start in range(0, len(pairs), _CHUNK)] or [np.empty(0, bool)]
+    )
+    return pairs[alike, 0], pairs[alike, 1]
+
+
+def difference_hash(inputs: np.ndarray) -> np.ndarray:
+    """64 bits per picture: is each of 8 x 8 places darker than the one to its right?"""
+    down, across = _averaging(inputs.shape[1], 8), _averaging(inputs.shape[2], 9)
+    hashes = []
+    for start in range(0, len(inputs), _CHUNK):
+        small = np.einsum("ih,nhw,jw->nij", down, _gray(inputs[start : start + _CHUNK]), across, optimize=True)
+        darker = np.diff(small, axis=2) > 0.5  # rounding alone must not set a bit of an even surface
+        hashes.append(np.packbits(darker.reshape(len(small), 64), axis=1).view(np.uint64)[:, 0])
+    return np.concatenate(hashes)
+
+
+def _averaging(length: int, parts: int) -> np.ndarray:
+    """[parts, length]: the share of each pixel in each of equal parts of a side."""
+    edges = np.linspace(0, length, parts + 1)
+    pixel = np.arange(length)
+    overlap = np.minimum(edges[1:, None], pixel + 1) - np.maximum(edges[:-1, None], pixel)
+    return (np.clip(overlap, 0, None) * parts / length).astype(np.float32)
+
+
+def _gray(pictures: np.ndarray) -> np.ndarray:
+    return pictures.mean(axis=3, dtype=np.float32)
+
+
+def _alike(inputs: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Does the correlation of the gray values of each pair reach 0.98? An even surface is like nothing."""
+    left, right = (_gray(inputs[column]).reshape(len(pairs), -1) for column in pairs.T)
+    left, right = left - left.mean(1, keepdims=True), right - right.mean(1, keepdims=True)
+    spread = np.sqrt((left**2).sum(1) * (right**2).sum(1))
+    return (left * right).sum(1) >= _CORRELATION * np.where(spread > 0, spread, np.inf)
+
+
+def _popcount(bits: np.ndarray) -> np.ndarray:
+    """The number of ones of each uint64."""
+    return np.unpackbits(bits.view(np.uint8).reshape(len(bits), 8), axis=1).sum(axis=1)

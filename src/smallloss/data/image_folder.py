@@ -1,0 +1,149 @@
+"""A folder of pictures, one subfolder per class, with or without train, val and test above them."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from smallloss.data.dataset import Dataset
+from smallloss.data.picture_set import Listing, picture_dataset
+from smallloss.errors import InputError
+
+ENDINGS = {".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
+ENDINGS |= {".pbm", ".pnm", ".avif", ".jp2", ".ico", ".tga", ".pcx"}
+_TRAIN = ("train", "training")
+_VALIDATION = ("val", "valid", "validation")
+_TEST = ("test",)
+_SPLITS = {*_TRAIN, *_VALIDATION, *_TEST}
+
+_Place = tuple[int, int]  # device and inode: the same folder by whatever name
+
+
+@dataclass
+class _Found:
+    """The files under the class folders of one split."""
+
+    paths: list[str] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
+    empty_classes: list[str] = field(default_factory=list)
+
+    def listing(self) -> Listing:
+        return Listing(self.paths, self.ids, self.labels)
+
+
+def load_image_folder(root: Path) -> Dataset:
+    """Ids are paths from the root; a test (or else a val) subfolder beside train becomes the test set."""
+    root = root.absolute()
+    splits = _splits(root)
+    train_name = next((splits[name] for name in _TRAIN if name in splits), None)
+    if train_name is None:
+        train = _find(root, root)
+        return picture_dataset(root.name, train.listing(), notes=_notes(train))
+    train = _find(root, root / train_name)
+    others = [splits[name] for name in (*_TEST, *_VALIDATION) if name in splits]
+    test = _find(root, root / others[0]) if others else None
+    notes = [*_notes(train), *(_notes(test) if test else ())]
+    notes += [f"The folder {name!r} is not used: {others[0]!r} is the test set." for name in others[1:]]
+    return picture_dataset(root.name, train.listing(), None if test is None else test.listing(), notes)
+
+
+def _splits(root: Path) -> dict[str, str]:
+    """The split folders by their role; none where a folder that is no split stands beside them: a class 'train'."""
+    folders, _ = _entries(root)
+    names = {entry.name.lower(): entry.name for entry in folders}
+    return names if names.keys() & set(_TRAIN) and names.keys() <= _SPLITS else {}
+
+
+def _find(root: Path, folder: Path) -> _Found:
+    """Every picture below each class folder."""
+    classes, loose = _entries(folder)
+    if not classes:
+        if any(is_picture(entry.name) for entry in loose):
+            raise InputError(
+                f"{folder} holds pictures but no class subfolders; "
+                "put the pictures of each class in a subfolder named after it."
+            )
+        raise InputError(
+            f"{folder} is a folder without idx files and without pictures; "
+            "give it a subfolder of pictures for each class."
+        )
+    found = _Found(strangers=[_id(root, entry.path) for entry in loose])
+    above = {_place(root), _place(folder), *(_place(entry.path) for entry in classes)}
+    for entry in classes:
+        before = len(found.paths)
+        label = _printable(entry.name)
+        # A link back up, or into another class, is not followed: it would give pictures a label of others.
+        for path in _walk(entry.path, set(above)):
+            if is_picture(path):
+                found.paths.append(path)
+                found.ids.append(_id(root, path))
+                found.labels.append(label)
+            else:
+                found.strangers.append(_id(root, path))
+        if len(found.paths) == before:
+            found.empty_classes.append(label)
+    if not found.paths:
+        raise InputError(
+            f"{folder} is a folder without idx files and without pictures; "
+            f"its subfolders, {found.empty_classes[0]!r} the first, hold none of .png, .jpg and the like."
+        )
+    return found
+
+
+def _walk(folder: str, seen: set[_Place]) -> Iterator[str]:
+    """The files below a folder in a fixed order; links are followed, each folder is entered once."""
+    folders, files = _entries(folder)
+    yield from (entry.path for entry in files)
+    for entry in folders:
+        place = _place(entry.path)
+        if place not in seen:
+            seen.add(place)
+            yield from _walk(entry.path, seen)
+
+
+def _entries(folder: str | Path) -> tuple[list[os.DirEntry[str]], list[os.DirEntry[str]]]:
+    """(folders, everything else), by name, hidden ones left out."""
+    with os.scandir(folder) as entries:
+        shown = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    folders = [entry for entry in shown if _is_folder(entry)]
+    return folders, [entry for entry in shown if not _is_folder(entry)]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def _place(folder: str | Path) -> _Place:
+    facts = Path(folder).stat()
+    return facts.st_dev, facts.st_ino
+
+
+def is_picture(path: str) -> bool:
+    """By its ending; plain text, for a Path takes as long to make as a small picture to open."""
+    return "." + path.rpartition(".")[2].lower() in ENDINGS
+
+
+def _id(root: Path, path: str) -> str:
+    return _printable(path[len(str(root)) :].lstrip(os.sep).replace(os.sep, "/"))
+
+
+def _printable(name: str) -> str:
+    """A name as it is; bytes that are no UTF-8, which no table could hold, as \\x escapes."""
+    return os.fsencode(name).decode("utf-8", errors="backslashreplace")
+
+
+def _notes(found: _Found) -> list[str]:
+    notes = []
+    if found.strangers:
+        notes.append(
+            f"{len(found.strangers):,} files that are no pictures of a class, {found.strangers[0]!r} the first, "
+            "are left out."
+        )
+    if found.empty_classes:
+        notes.append(f"The class folder {' and '.join(map(repr, found.empty_classes[:5]))} holds no pictures.")
+    return notes

@@ -1,0 +1,83 @@
+"""Pictures with their ids and labels become a `Dataset`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from smallloss.data.columns import require_classes
+from smallloss.data.dataset import Dataset
+from smallloss.data.decode import Source
+from smallloss.data.labels import encode_labels
+from smallloss.data.pictures import Pictures, choose_target, read_pictures, require_some
+from smallloss.errors import InputError
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Pictures before they are read: where each is, its id, its label and, where known, its true label."""
+
+    sources: Sequence[Source]
+    ids: Sequence[str]
+    labels: Sequence[str]
+    true_labels: Sequence[str] | None = None
+
+
+def picture_dataset(name: str, train: Listing, test: Listing | None = None, notes: Sequence[str] = ()) -> Dataset:
+    """Read the pictures; the test part gets the size and the channels of the training part."""
+    require_classes(np.array(train.labels), name)
+    target, said = choose_target(train.sources)
+    pictures, target = read_pictures(train.sources, target)
+    require_some(pictures, train.ids, name)
+    labels = [train.labels[i] for i in pictures.readable]
+    require_classes(np.array(labels), name)
+    true_labels = None if train.true_labels is None else [train.true_labels[i] for i in pictures.readable]
+    codes, classes = encode_labels(np.array([*labels, *(true_labels or ())]))
+    unreadable = {train.ids[i]: reason for i, reason in pictures.unreadable.items()}
+    said_of_test: tuple[str, ...] = ()
+    test_set = None
+    if test is not None:
+        seen, _ = read_pictures(test.sources, target, keep_gray=True)
+        require_some(seen, test.ids, f"{name} test")
+        test_set = _test_dataset(f"{name} test", test, seen, classes)
+        said_of_test = test_set.notes
+    return Dataset(
+        pictures.inputs,
+        codes[: len(labels)],
+        classes,
+        name=name,
+        ids=[train.ids[i] for i in pictures.readable],
+        true_labels=None if true_labels is None else codes[len(labels) :],
+        test=test_set,
+        flip=not target.gray,  # gray pictures are mostly characters, which have a reading direction
+        notes=(said, *notes, *_say_unreadable(unreadable, len(train.ids), name), *said_of_test),
+        unreadable=unreadable,
+    )
+
+
+def _test_dataset(name: str, test: Listing, pictures: Pictures, classes: tuple[str, ...]) -> Dataset:
+    labels = [test.labels[i] for i in pictures.readable]
+    strange = sorted(set(labels) - set(classes))
+    if strange:
+        raise InputError(f"{name} has the class {strange[0]!r}, which no training picture carries; remove it there.")
+    codes, _ = encode_labels(labels, classes)
+    unreadable = {test.ids[i]: reason for i, reason in pictures.unreadable.items()}
+    return Dataset(
+        pictures.inputs,
+        codes,
+        classes,
+        name=name,
+        ids=[test.ids[i] for i in pictures.readable],
+        true_labels=codes,
+        notes=_say_unreadable(unreadable, len(test.ids), name),
+        unreadable=unreadable,
+    )
+
+
+def _say_unreadable(unreadable: dict[str, str], n: int, name: str) -> tuple[str, ...]:
+    if not unreadable:
+        return ()
+    first, reason = next(iter(unreadable.items()))
+    return (
+        f"{len(unreadable):,} of the {n:,} pictures of {name} cannot be read and are left out ({first!r}: {reason}).",
+    )

@@ -1,0 +1,123 @@
+"""The package `datasets` is optional: a stand-in with the few calls that are used."""
+
+import io
+import sys
+import types
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from PIL import Image as Picture
+
+from smallloss.data import load
+from smallloss.errors import InputError
+
+
+class ClassLabel:
+    def __init__(self, names):
+        self.names = names
+
+
+class Image:
+    def __init__(self, decode=True):
+        self.decode = decode
+
+
+class Value:
+    pass
+
+
+class Part:
+    """A split: columns with features; pictures come encoded only once they are cast not to be decoded."""
+
+    def __init__(self, columns, features):
+        self.columns, self.features = columns, features
+
+    def __getitem__(self, key):
+        if isinstance(key, slice):
+            return pa.table(self.columns)
+        assert not getattr(self.features[key], "decode", False), "would decode every picture"
+        return self.columns[key]
+
+    def cast_column(self, name, feature):
+        return Part(self.columns, self.features | {name: feature})
+
+    def with_format(self, kind):
+        assert kind == "arrow"
+        return self
+
+
+def encoded(level):
+    file = io.BytesIO()
+    Picture.new("RGB", (32, 32), (level, 0, 0)).save(file, format="PNG")
+    return {"bytes": file.getvalue(), "path": "same.png"}
+
+
+def photos(levels, codes):
+    features = {"photo": Image(), "animal": ClassLabel(["dog", "cat"])}
+    return Part({"photo": [encoded(level) for level in levels], "animal": codes}, features)
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """What `load_dataset` and `load_from_disk` know, by name."""
+    known = {}
+    module = types.ModuleType("datasets")
+    module.Image = Image
+    module.load_dataset = lambda name: known[name]
+    module.load_from_disk = lambda path: known["disk"]
+    monkeypatch.setitem(sys.modules, "datasets", module)
+    return known
+
+
+def test_pictures_and_labels_are_found_by_type(hub):
+    hub["me/pets"] = {"train": photos([1, 2, 3, 4], [0, 1, 1, 0]), "validation": photos([9], [1])}
+    data = load("hf:me/pets")
+    assert data.name == "hf:me/pets"
+    assert data.classes == ("cat", "dog")
+    assert data.labels.tolist() == [1, 0, 0, 1]
+    assert data.inputs[:, 0, 0, 0].tolist() == [1, 2, 3, 4]
+    assert list(data.ids) == ["train/0", "train/1", "train/2", "train/3"]
+    assert data.test.labels.tolist() == [0]
+
+
+def test_a_saved_folder_is_recognised(hub, tmp_path):
+    hub["disk"] = photos([1, 2, 3], [0, 1, 1])
+    (tmp_path / "dataset_info.json").write_text("{}")
+    assert len(load(tmp_path)) == len(load(f"hf:{tmp_path}")) == 3
+
+
+def test_text(hub):
+    texts = ["a good film", "a bad film", "good fun", "bad and long"]
+    features = {"text": Value(), "label": ClassLabel(["neg", "pos"])}
+    hub["films"] = {"train": Part({"text": texts, "label": [1, 0, 1, 0]}, features)}
+    data = load("hf:films")
+    assert (data.kind, data.shown, data.classes) == ("text", texts, ("neg", "pos"))
+    assert data.labels.tolist() == [1, 0, 1, 0]
+    assert data.inputs.dtype == np.float32
+
+
+def test_a_label_by_name(hub):
+    features = dict.fromkeys(("a", "b", "stars"), Value())
+    hub["t"] = Part({"a": [1, 5, 2, 3], "b": [4, 1, 1, 2], "stars": [1, 5, 1, 5]}, features)
+    data = load("hf:t", label="stars")
+    assert data.classes == ("1", "5")
+    assert data.inputs.shape == (4, 2)
+    with pytest.raises(InputError, match="hf:t has no column label, given_label or y"):
+        load("hf:t")
+
+
+def test_what_is_wrong_is_said(hub):
+    hub["hidden"] = photos([1, 2, 3], [0, -1, 1])
+    with pytest.raises(InputError, match="The example at index 1 of hf:hidden has no label in 'animal'"):
+        load("hf:hidden")
+    with pytest.raises(InputError, match="hf:nobody/nothing cannot be loaded"):
+        load("hf:nobody/nothing")
+    with pytest.raises(InputError, match="write hf:NAME"):
+        load("hf:")
+
+
+def test_without_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(InputError, match=r"needs the package datasets, which is not installed: pip install datasets"):
+        load("hf:anything")

@@ -1,0 +1,220 @@
+import os
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from smallloss.data import load
+from smallloss.errors import InputError
+
+HOSTILE = ["<script>", "=cmd()", "line\nbreak", "\u202egnp", "猫", " spaced ", "'quoted\""]
+
+
+def draw(path, colour=(10, 20, 30), size=(32, 32)):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("L" if isinstance(colour, int) else "RGB", size, colour).save(path)
+
+
+def two_classes(root, each=2):
+    for k in range(each):
+        draw(root / "cat" / f"{k}.png", (k, 0, 0))
+        draw(root / "dog" / f"{k}.png", (0, k, 0))
+
+
+def test_a_class_per_subfolder_and_ids_are_paths(tmp_path):
+    two_classes(tmp_path)
+    draw(tmp_path / "dog" / "deep" / "er" / "9.JPG", (0, 0, 255), size=(40, 60))
+    (tmp_path / ".hidden").mkdir()
+    draw(tmp_path / ".hidden" / "x.png")
+    draw(tmp_path / "cat" / ".x.png")
+    data = load(tmp_path)
+    assert data.classes == ("cat", "dog")
+    assert list(data.ids) == ["cat/0.png", "cat/1.png", "dog/0.png", "dog/1.png", "dog/deep/er/9.JPG"]
+    assert data.labels.tolist() == [0, 0, 1, 1, 1]
+    assert data.inputs.shape == (5, 32, 32, 3)
+    assert data.inputs[:2, 0, 0].tolist() == [[0, 0, 0], [1, 0, 0]]
+    assert (data.kind, data.flip, data.test, data.true_labels) == ("pictures", True, None, None)
+    assert data.name == tmp_path.name
+    assert len(data.notes) == 1
+    assert "32 x 32" in data.notes[0]
+    assert load(str(tmp_path)).fingerprint() == data.fingerprint()
+
+
+def test_gray_stays_gray_and_numbers_sort_as_numbers(tmp_path):
+    for k in (2, 10, 1):
+        draw(tmp_path / str(k) / "a.png", k)
+        draw(tmp_path / str(k) / "b.png", k)
+    data = load(tmp_path)
+    assert data.classes == ("1", "2", "10")
+    assert data.inputs.shape == (6, 32, 32, 1)
+    assert data.inputs[:, 0, 0, 0].tolist() == [{"1": 1, "2": 2, "10": 10}[data.classes[k]] for k in data.labels]
+    assert not data.flip
+
+
+def test_hostile_names_survive_exactly(tmp_path):
+    for name in HOSTILE:
+        draw(tmp_path / name / f"{name}.png")
+        draw(tmp_path / name / "b.png")
+    data = load(tmp_path)
+    names = set(HOSTILE)
+    assert set(data.classes) == names
+    assert {f"{name}/{name}.png" for name in names} <= set(data.ids)
+    assert len(data.fingerprint()) == 64
+
+
+def test_a_name_that_is_no_utf8_is_escaped(tmp_path):
+    for name in (b"caf\xe9", b"tea"):
+        for k in range(2):
+            draw(tmp_path / os.fsdecode(name) / f"{k}.png", 5)
+    data = load(tmp_path)
+    assert data.classes == ("caf\\xe9", "tea")
+    assert data.ids[0].encode() == b"caf\\xe9/0.png"
+
+
+def test_links_are_followed_and_loops_end(tmp_path):
+    root, elsewhere, aviary = tmp_path / "root", tmp_path / "elsewhere", tmp_path / "aviary"
+    two_classes(root)
+    draw(elsewhere / "far.png")
+    draw(aviary / "tit.png")
+    (root / "cat" / "more").symlink_to(elsewhere)
+    (elsewhere / "back").symlink_to(root / "cat")
+    (root / "cat" / "up").symlink_to(root)
+    (root / "cat" / "self").symlink_to(".")
+    (root / "cat" / "snake").symlink_to("snake")
+    (root / "dog" / "linked.png").symlink_to(elsewhere / "far.png")
+    (root / "bird").symlink_to(aviary)
+    (root / "dog" / "birds").symlink_to(aviary)  # another class: not followed
+    data = load(root)
+    assert list(data.ids) == [
+        "bird/tit.png",
+        "cat/0.png",
+        "cat/1.png",
+        "cat/more/far.png",
+        "dog/0.png",
+        "dog/1.png",
+        "dog/linked.png",
+    ]
+
+
+def test_unreadable_pictures_are_listed_and_skipped(tmp_path):
+    two_classes(tmp_path)
+    (tmp_path / "cat" / "broken.png").write_bytes(b"\x89PNG nothing")
+    (tmp_path / "dog" / "gone.jpg").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "dog" / "notes.txt").write_text("no picture")
+    (tmp_path / "empty").mkdir()
+    data = load(tmp_path)
+    assert len(data) == 4
+    assert dict(data.unreadable) == {
+        "cat/broken.png": "not a picture in a known format",
+        "dog/gone.jpg": "No such file or directory",
+    }
+    said = " ".join(data.notes)
+    assert "2 of the 6 pictures" in said
+    assert "'dog/notes.txt'" in said
+    assert "'empty' holds no pictures" in said
+
+
+@pytest.mark.parametrize("other, unused", [("test", "val"), ("val", None), ("Valid", None), ("validation", None)])
+def test_splits_are_respected(tmp_path, other, unused):
+    two_classes(tmp_path / "train", each=3)
+    two_classes(tmp_path / other, each=1)
+    if unused:
+        two_classes(tmp_path / unused)
+    draw(tmp_path / other / "dog" / "z.png", 200, size=(90, 70))
+    (tmp_path / other / "cat" / "bad.png").write_bytes(b"")
+    data = load(tmp_path)
+    assert len(data) == 6
+    assert data.ids[0] == "train/cat/0.png"
+    assert list(data.test.ids) == [f"{other}/cat/0.png", f"{other}/dog/0.png", f"{other}/dog/z.png"]
+    assert data.test.labels.tolist() == data.test.true_labels.tolist() == [0, 1, 1]
+    assert data.test.inputs.shape[1:] == data.inputs.shape[1:]
+    assert dict(data.test.unreadable) == {f"{other}/cat/bad.png": "not a picture in a known format"}
+    assert not data.unreadable
+    said = " ".join(data.notes)
+    assert "1 of the 4 pictures" in said
+    assert (f"'{unused}' is not used" in said) == bool(unused)
+
+
+def test_a_test_part_in_colour_beside_gray_training_pictures(tmp_path):
+    for name in ("a", "b"):
+        draw(tmp_path / "train" / name / "0.png", 5)
+        draw(tmp_path / "train" / name / "1.png", 5)
+        draw(tmp_path / "test" / name / "0.png", (255, 0, 0))
+    data = load(tmp_path)
+    assert data.inputs.shape[1:] == data.test.inputs.shape[1:] == (32, 32, 1)
+
+
+def test_a_class_may_be_called_train(tmp_path):
+    for name in ("train", "car"):
+        draw(tmp_path / name / "0.png")
+        draw(tmp_path / name / "1.png")
+    assert load(tmp_path).classes == ("car", "train")
+
+
+def build_loose(root):
+    draw(root / "a.png")
+
+
+def build_one_class(root):
+    draw(root / "cat" / "0.png")
+    draw(root / "cat" / "1.png")
+
+
+def build_singles(root):
+    draw(root / "cat" / "0.png")
+    draw(root / "dog" / "0.png")
+
+
+def build_nothing_inside(root):
+    (root / "cat").mkdir()
+
+
+def build_all_broken(root):
+    for name in ("cat/0", "cat/1", "dog/0"):
+        path = root / f"{name}.png"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"x")
+
+
+def build_one_class_left(root):
+    build_all_broken(root)
+    draw(root / "cat" / "2.png")
+    draw(root / "cat" / "3.png")
+
+
+def build_strange_test(root):
+    two_classes(root / "train")
+    draw(root / "test" / "cow" / "0.png")
+
+
+@pytest.mark.parametrize(
+    "build, sentence",
+    [
+        (lambda root: None, "is a folder without idx files and without pictures"),
+        (build_loose, "holds pictures but no class subfolders"),
+        (build_nothing_inside, "'cat' the first, hold none"),
+        (build_one_class, "All 2 examples of data carry the label 'cat'"),
+        (build_singles, "No label of data occurs twice"),
+        (build_all_broken, "None of the 3 pictures of data can be read; the first, 'cat/0.png': not a picture"),
+        (build_one_class_left, "All 2 examples of data carry the label 'cat'"),
+        (build_strange_test, "data test has the class 'cow', which no training picture carries"),
+    ],
+)
+def test_a_folder_that_cannot_be_used_is_one_sentence(tmp_path, build, sentence):
+    root = tmp_path / "data"
+    root.mkdir()
+    build(root)
+    with pytest.raises(InputError, match=sentence) as caught:
+        load(root)
+    assert "\n" not in str(caught.value)
+
+
+def test_mixed_sizes_are_fine(tmp_path):
+    rng = np.random.default_rng(0)
+    for k in range(6):
+        w, h = rng.integers(20, 120, 2)
+        draw(tmp_path / "ab"[k % 2] / f"{k}.png", (k, k, 0), size=(int(w), int(h)))
+    data = load(tmp_path)
+    assert data.inputs.shape[0] == 6
+    assert data.inputs.shape[1] == data.inputs.shape[2]
+    assert data.inputs.shape[1] % 8 == 0

@@ -1,0 +1,286 @@
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from smallloss.data import decode as decoder
+from smallloss.data import pictures as module
+from smallloss.data.decode import decode
+from smallloss.data.pictures import Target, choose_target, read_pictures
+from smallloss.errors import InputError
+
+RGB = Target(32, gray=False)
+
+
+def encoded(image, kind="PNG", **options):
+    file = io.BytesIO()
+    image.save(file, format=kind, **options)
+    return file.getvalue()
+
+
+def plain(colour, size=(32, 32), mode="RGB"):
+    return Image.new(mode, size, colour)
+
+
+def pixels(content, size=32, gray=False):
+    data, is_gray = decode(content, size, gray=gray)
+    return np.frombuffer(data, np.uint8).reshape(size, size, 1 if gray else 3), is_gray
+
+
+def bomb(width=20_000, height=20_000):
+    """A few bytes that claim 400 million pixels."""
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
+    )
+
+
+def sixteen_bits(value):
+    return Image.fromarray(np.full((32, 32), value, np.uint16))
+
+
+def see_through():
+    """Red, wholly transparent on the left half, wholly there on the right."""
+    values = np.zeros((32, 32, 4), np.uint8)
+    values[..., 0] = 255
+    values[:, 16:, 3] = 255
+    return Image.fromarray(values)
+
+
+@pytest.mark.parametrize(
+    "image, kind, expected, is_gray",
+    [
+        (plain((10, 20, 30)), "PNG", (10, 20, 30), False),
+        (plain(77, mode="L"), "PNG", (77, 77, 77), True),
+        (plain(1, mode="1"), "PNG", (255, 255, 255), True),
+        (plain((0, 200, 0)).convert("P", palette=Image.Palette.ADAPTIVE), "GIF", (0, 200, 0), False),
+        (plain((60, 128), mode="LA"), "PNG", (157, 157, 157), True),
+        (plain((255, 255, 0, 0), mode="CMYK"), "TIFF", (0, 0, 255), False),
+        (sixteen_bits(65535), "PNG", (255, 255, 255), True),
+        (sixteen_bits(257 * 100), "PNG", (100, 100, 100), True),
+        (Image.fromarray(np.full((32, 32), 0.5, np.float32)), "TIFF", (128, 128, 128), True),
+        (Image.fromarray(np.full((32, 32), 200, np.int32)), "TIFF", (200, 200, 200), True),
+    ],
+    ids=["RGB", "gray", "1 bit", "palette", "gray alpha", "CMYK", "white in 16", "16 bits", "float", "32 bits"],
+)
+def test_every_mode_becomes_rgb(image, kind, expected, is_gray):
+    got, gray = pixels(encoded(image, kind))
+    assert gray == is_gray
+    assert np.abs(got.astype(int) - expected).max() <= 1
+
+
+def test_what_is_transparent_is_white():
+    got, _ = pixels(encoded(see_through()))
+    assert got[5, 2].tolist() == [255, 255, 255]
+    assert got[5, 30].tolist() == [255, 0, 0]
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_photo_is_turned_as_its_camera_says(orientation):
+    upright = np.zeros((32, 32, 3), np.uint8)
+    upright[:16, :16] = (255, 0, 0)
+    upright[:16, 16:] = (0, 255, 0)
+    undo = {2: 0, 3: 3, 4: 1, 5: 5, 6: 2, 7: 6, 8: 4}  # Image.Transpose that stores the picture as the camera does
+    image = Image.fromarray(upright)
+    stored = image if orientation == 1 else image.transpose(Image.Transpose(undo[orientation]))
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    got, _ = pixels(encoded(stored, exif=exif))
+    np.testing.assert_array_equal(got, upright)
+
+
+def test_broken_exif_does_not_lose_the_picture():
+    got, _ = pixels(encoded(plain((1, 2, 3)), exif=b"Exif\0\0II*\0\xff\xff\xff\xff"))
+    assert got[0, 0].tolist() == [1, 2, 3]
+
+
+def test_resized_by_the_shorter_side_and_cut_at_the_centre():
+    wide = Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 192, 3), dtype=np.uint8))
+    expected = np.asarray(wide.resize((96, 32), Image.Resampling.BICUBIC).crop((32, 0, 64, 32)))
+    got, _ = pixels(encoded(wide))
+    assert np.abs(got.astype(int) - expected).max() <= 1
+    tall, _ = pixels(encoded(wide.transpose(Image.Transpose.TRANSPOSE)))
+    assert np.abs(tall.astype(int) - expected.transpose(1, 0, 2)).max() <= 1
+
+
+def test_a_large_jpeg_ends_as_its_average():
+    rng = np.random.default_rng(0)
+    coarse = rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)
+    large = Image.fromarray(coarse).resize((1024, 1024), Image.Resampling.NEAREST)
+    got, _ = pixels(encoded(large, "JPEG", quality=95))
+    centres = got[2::4, 2::4].astype(int)
+    assert np.abs(centres - coarse).mean() < 6
+
+
+def test_what_cannot_be_read_is_listed_and_the_others_move_up(tmp_path):
+    good = [encoded(plain((k, k, k + 1))) for k in range(5)]
+    os.mkfifo(tmp_path / "pipe.png")
+    cut_short = encoded(Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)))[:600]
+    with (tmp_path / "endless.png").open("wb") as file:
+        file.truncate(1 << 40)
+    names = [str(tmp_path / name) for name in ("nowhere.png", "pipe.png", "endless.png", ".", "nul\0.png")]
+    sources = [good[0], b"", b"not a picture", cut_short, good[1], bomb(), *names, good[2], good[3], good[4]]
+    got, _ = read_pictures(sources, RGB)
+    assert got.readable.tolist() == [0, 4, 11, 12, 13]
+    assert got.inputs[:, 0, 0].tolist() == [[k, k, k + 1] for k in range(5)]
+    assert list(got.unreadable) == [1, 2, 3, 5, 6, 7, 8, 9, 10]
+    assert got.unreadable[1] == got.unreadable[2] == "not a picture in a known format"
+    assert "truncated" in got.unreadable[3]
+    assert "limit" in got.unreadable[5]
+    assert got.unreadable[6] == "No such file or directory"
+    assert got.unreadable[7] == "not a regular file"
+    assert "1,099,511,627,776 bytes" in got.unreadable[8]
+    assert got.unreadable[9] == "Is a directory"
+    assert "null byte" in got.unreadable[10]
+
+
+def test_pillows_limit_is_the_users(monkeypatch):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+    got, _ = read_pictures([encoded(plain("red")), encoded(plain("red", (20, 20)))], RGB)
+    assert got.unreadable == {0: "32 x 32 pixels are more than Pillow's limit of 1000"}
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)
+    assert not read_pictures([encoded(plain("red"))], RGB)[0].unreadable
+
+
+@pytest.mark.parametrize(
+    "sides, size",
+    [([8, 8, 8], 32), ([28, 28], 32), ([50, 500, 45], 48), ([52, 52], 56), ([500], 96), ([40, 40, 2000], 40)],
+)
+def test_the_input_size_comes_from_the_shorter_sides(sides, size):
+    sources = [encoded(plain(9, (side, side + 7), "L")) for side in sides]
+    target, said = choose_target([b"broken", *sources])
+    assert target == Target(size, gray=True)
+    assert f"{size} x {size}" in said
+    assert f"of {len(sides)} pictures looked at is {np.median(sides):g}" in said
+
+
+def test_one_picture_with_colours_makes_all_of_them_rgb():
+    gray, red = encoded(plain(50, mode="L")), encoded(plain((200, 0, 0)))
+    sources = [gray] * 100 + [red]
+    got, target = read_pictures(sources, Target(32, gray=True))
+    assert target == RGB
+    assert got.inputs.shape == (101, 32, 32, 3)
+    assert got.inputs[100, 0, 0].tolist() == [200, 0, 0]
+    kept, target = read_pictures(sources, Target(32, gray=True), keep_gray=True)
+    assert (kept.inputs.shape, target.gray) == ((101, 32, 32, 1), True)
+    assert read_pictures([gray], Target(32, gray=True))[0].inputs.shape == (1, 32, 32, 1)
+
+
+def files(folder, n, mode="RGB"):
+    rng = np.random.default_rng(1)
+    paths = []
+    for k in range(n):
+        shape = (32, 32, 3) if mode == "RGB" else (32, 32)
+        path = folder / f"{k}.png"
+        path.write_bytes(b"broken" if k % 50 == 7 else encoded(Image.fromarray(rng.integers(0, 256, shape, np.uint8))))
+        paths.append(str(path))
+    return paths
+
+
+def test_helpers_give_what_one_process_gives(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_CHUNK", 8)
+    paths = files(tmp_path, 120)
+    alone, _ = read_pictures(paths, RGB, processes=1)
+    together, _ = read_pictures(paths, RGB, processes=3)
+    np.testing.assert_array_equal(alone.inputs, together.inputs)
+    assert alone.unreadable == together.unreadable == dict.fromkeys((7, 57, 107), "not a picture in a known format")
+
+
+@pytest.mark.parametrize("program", ["raise SystemExit", "import time; print(1, flush=True)"])
+def test_a_helper_that_ends_loses_nothing(tmp_path, monkeypatch, program):
+    (tmp_path / "helper.py").write_text(program)
+    monkeypatch.setattr(decoder, "__file__", str(tmp_path / "helper.py"))
+    monkeypatch.setattr(module, "_CHUNK", 8)
+    paths = files(tmp_path, 60)
+    got, _ = read_pictures(paths, RGB, processes=3)
+    assert len(got.readable) == 58
+
+
+def test_an_interruption_ends_the_helpers_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_CHUNK", 1)
+    asked = []
+
+    class Helper(module._Helper):
+        def answer(self, chunk):
+            asked.append(chunk)
+            return super().answer(chunk)
+
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "_Helper", Helper)
+    monkeypatch.setattr(decoder, "decode_all", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        read_pictures(["a.png"] * 5000, RGB, processes=2)
+    assert len(asked) < 4000
+
+
+def test_the_helper_respects_the_limit_and_odd_names(tmp_path):
+    name = tmp_path / 'new\nline "\u202e=cmd().png'
+    name.write_bytes(encoded(plain((1, 2, 3))))
+    request = {"paths": [str(name)], "size": 32, "gray": False, "max_pixels": 5000}
+    refused = request | {"max_pixels": 10}
+    lines = "".join(json.dumps(one) + "\n" for one in (request, refused))
+    done = subprocess.run(
+        [sys.executable, "-P", decoder.__file__], input=lines.encode(), capture_output=True, check=True
+    )
+    first, _, rest = done.stdout.partition(b"\n")
+    assert json.loads(first) == [{}, False]
+    assert rest[:3072] == bytes([1, 2, 3]) * 1024
+    second, _, blank = rest[3072:].partition(b"\n")
+    assert "exceeds limit" in json.loads(second)[0]["0"]
+    assert blank == bytes(3072)
+
+
+def test_more_than_the_budget_is_mapped_and_found_again(tmp_path, monkeypatch):
+    paths = files(tmp_path, 20)
+    cache = tmp_path / "cache"
+    expected, _ = read_pictures(paths, RGB)
+    mapped, _ = read_pictures(paths, RGB, budget=1000, cache=cache)
+    assert isinstance(mapped.inputs, np.memmap)
+    assert not isinstance(expected.inputs, np.memmap)
+    np.testing.assert_array_equal(mapped.inputs, expected.inputs)
+    assert sorted(path.suffix for path in cache.iterdir()) == [".json", ".npy"]
+    with monkeypatch.context() as patch:
+        patch.setattr(decoder, "decode", None)  # whoever decodes again fails
+        again, _ = read_pictures(paths, RGB, budget=1000, cache=cache)
+    np.testing.assert_array_equal(again.inputs, expected.inputs)
+    assert again.unreadable == expected.unreadable
+    (tmp_path / "7.png").write_bytes(encoded(plain("red")))
+    changed, _ = read_pictures(paths, RGB, budget=1000, cache=cache)
+    assert len(changed.inputs) == 20
+
+
+def test_nothing_half_written_is_left_in_the_cache(tmp_path, monkeypatch):
+    paths = files(tmp_path, 3, mode="L")
+    cache = tmp_path / "cache"
+
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(decoder, "decode_all", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            read_pictures(paths, RGB, budget=0, cache=cache)
+    assert list(cache.iterdir()) == []
+    # Stopped at a colour: the gray attempt leaves no file either.
+    (tmp_path / "1.png").write_bytes(encoded(plain("red")))
+    read_pictures(paths, Target(32, gray=True), budget=0, cache=cache)
+    assert sorted(path.suffix for path in cache.iterdir()) == [".json", ".npy"]
+
+
+def test_a_disk_too_small_is_said_before_it_is_full(tmp_path):
+    shape_of_a_peta_byte = Target(2**20, gray=False)
+    with pytest.raises(InputError, match=r"take [\d.]+ GiB, and .* GiB left; make room"):
+        read_pictures(["a.png"] * 1000, shape_of_a_peta_byte, cache=tmp_path)

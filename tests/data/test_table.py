@@ -1,0 +1,229 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from PIL import Image
+from pyarrow import parquet
+
+from smallloss.data import load
+from smallloss.data import text as text_module
+from smallloss.data.tabular import MOST_CATEGORIES
+from smallloss.errors import InputError
+
+HOSTILE = ["</script>", "../../x", "line\nbreak", "\u202eegrahc", "=cmd()"]
+
+
+def csv(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def write(path, **columns):
+    parquet.write_table(pa.table(columns), path)
+    return path
+
+
+# Tables of pictures
+
+
+def pictures(folder, n=4):
+    (folder / "img").mkdir()
+    for k in range(n):
+        Image.new("RGB", (32, 32), (k, 0, 9)).save(folder / "img" / f"{k}.png")
+
+
+def test_a_table_of_pictures(tmp_path):
+    pictures(tmp_path)
+    rows = "\n".join(f"img/{k}.png,{'ab'[k % 2]},{'ba'[k % 2]}" for k in (2, 0, 3, 1))
+    data = load(csv(tmp_path / "t.csv", f"filename,label,true_label\n{rows}\nimg/none.png,a,a\n"))
+    assert list(data.ids) == ["img/2.png", "img/0.png", "img/3.png", "img/1.png"]
+    assert data.inputs[:, 0, 0, 0].tolist() == [2, 0, 3, 1]
+    assert data.labels.tolist() == [0, 0, 1, 1]
+    assert data.true_labels.tolist() == [1, 1, 0, 0]
+    assert dict(data.unreadable) == {"img/none.png": "No such file or directory"}
+    assert data.kind == "pictures"
+    assert any("'filename'" in note for note in data.notes)
+
+
+def test_absolute_paths_an_id_column_and_a_label_by_name(tmp_path):
+    pictures(tmp_path)
+    path = write(
+        tmp_path / "t.parquet",
+        Image=[str(tmp_path / "img" / f"{k}.png") for k in range(4)],
+        id=HOSTILE[:4],
+        species=pa.array(["=cmd()", "</script>"] * 2).dictionary_encode(),
+        label=["x"] * 4,
+    )
+    data = load(path, label="species")
+    assert list(data.ids) == HOSTILE[:4]
+    assert data.classes == ("</script>", "=cmd()")
+    assert data.labels.tolist() == [1, 0, 1, 0]
+
+
+# Numbers and categories
+
+
+def test_numbers_categories_and_what_is_missing(tmp_path):
+    path = csv(
+        tmp_path / "t.csv",
+        "id,age,colour,label,empty,code\n"
+        "p,1,red,no,,x1\nq,,blue,yes,,x2\nr, 5 ,red,no,NA,x3\ns,3,,yes,,x4\nt,1e1,red,yes,,x5\n",
+    )
+    data = load(path)
+    assert (data.kind, data.flip, list(data.ids)) == ("table", False, ["p", "q", "r", "s", "t"])
+    assert data.classes == ("no", "yes")
+    expected = [  # age, age missing, red, "" (missing), blue
+        [1, 0, 1, 0, 0],
+        [4, 1, 0, 0, 1],
+        [5, 0, 1, 0, 0],
+        [3, 0, 0, 1, 0],
+        [10, 0, 1, 0, 0],
+    ]
+    np.testing.assert_array_equal(data.inputs, np.array(expected, np.float32))
+    said = " ".join(data.notes)
+    assert "numbers, a missing one as the median with a mark: 'age'" in said
+    assert "32 each: 'colour'" in said
+    assert "'empty', 'code'" in said
+    assert data.shown[1] == "age = missing, colour = blue, empty = missing, code = x2"
+    assert len(data.shown) == 5
+    assert data.take(np.array([3, 1])).shown[1] == data.shown[1]
+    assert data.shown[1:3] == [data.shown[1], data.shown[2]]
+
+
+def test_parquet_and_csv_give_the_same_features(tmp_path):
+    a, b, label = [1.5, None, 3.0, 2.0], ["x", "y", "x", None], [0, 1, 0, 1]
+    table = write(tmp_path / "t.parquet", a=a, b=b, y=label)
+    text = csv(tmp_path / "t.csv", "a,b,y\n1.5,x,0\n,y,1\n3.0,x,0\n2.0,,1\n")
+    first, second = load(table), load(text)
+    np.testing.assert_array_equal(first.inputs, second.inputs)
+    assert first.fingerprint() == second.fingerprint()
+    assert first.classes == ("0", "1")
+
+
+def test_types_of_parquet_columns(tmp_path):
+    import datetime
+    import decimal
+
+    path = write(
+        tmp_path / "t.parquet",
+        flag=[True, False, None],
+        day=[datetime.date(1970, 1, 2), datetime.date(1970, 1, 5), datetime.date(1970, 1, 3)],
+        price=[decimal.Decimal("1.5"), decimal.Decimal("2.5"), decimal.Decimal("0.5")],
+        size=pa.array([3, 7, 5]).dictionary_encode(),
+        big=[1e300, np.inf, 2.0],
+        row=[0, 1, 2],
+        label=["a", "b", "b"],
+    )
+    data = load(path)
+    assert data.inputs.tolist() == [
+        [1, 0, 1, 1.5, 3, 2, 1],
+        [0, 0, 4, 2.5, 7, 2, 1],
+        [0.5, 1, 2, 0.5, 5, 2, 0],
+    ]
+    assert "'row'" in data.notes[-1]
+
+
+def test_rare_categories_share_one_column(tmp_path):
+    names = [f"c{k:02d}" for k in range(40) for _ in range(3 if k < MOST_CATEGORIES else 2)]
+    path = write(tmp_path / "t.parquet", kind=names, label=[k % 2 for k in range(len(names))])
+    x = load(path).inputs
+    assert x.shape == (len(names), MOST_CATEGORIES + 1)
+    assert (x.sum(axis=1) == 1).all()
+    assert x.sum(axis=0).tolist() == [3.0] * MOST_CATEGORIES + [16.0]
+
+
+def test_hostile_names_survive_in_ids_and_classes(tmp_path):
+    path = write(tmp_path / "t.parquet", id=HOSTILE * 1, value=[1, 4, 2, 8, 3], label=[*HOSTILE[:4], HOSTILE[0]])
+    data = load(path)
+    assert list(data.ids) == HOSTILE
+    assert [data.classes[k] for k in data.labels] == [*HOSTILE[:4], HOSTILE[0]]
+
+
+# Texts
+
+SPORT = ["the team won the match", "a goal in the last minute", "the coach praised the team", "fans sang at the match"]
+FOOD = ["boil the rice with salt", "a recipe for tomato soup", "fry the onions in butter", "soup with rice and butter"]
+
+
+def test_texts_become_features_that_keep_the_subject(tmp_path):
+    path = write(tmp_path / "t.parquet", sentence=SPORT + FOOD, label=["sport"] * 4 + ["food"] * 4, length=[1] * 8)
+    data = load(path)
+    assert data.kind == "text"
+    assert data.shown == SPORT + FOOD
+    assert data.inputs.dtype == np.float32
+    assert data.inputs.shape == (8, 7)
+    assert any("'sentence'" in note for note in data.notes)
+    x = data.inputs / np.linalg.norm(data.inputs, axis=1, keepdims=True)
+    alike = x @ x.T
+    same = np.kron(np.eye(2), np.ones((4, 4))).astype(bool) & ~np.eye(8, dtype=bool)
+    assert alike[same].mean() > alike[~same & ~np.eye(8, dtype=bool)].mean() + 0.05
+    assert load(path).fingerprint() == data.fingerprint()
+
+
+def test_prose_is_found_without_a_name_and_short_strings_are_categories(tmp_path):
+    long = [f"this is the {word} long remark of a customer" for word in ("first", "second", "third", "fourth")]
+    path = write(tmp_path / "t.parquet", remark=long, shop=["x", "y", "x", "y"], y=[0, 1, 0, 1])
+    assert load(path).kind == "text"
+    assert load(path).shown == long
+    short = write(tmp_path / "s.parquet", remark=["a b"] * 4, y=[0, 1, 0, 1])
+    assert load(short).kind == "table"
+
+
+def test_missing_texts_are_empty_and_at_most_256_features(tmp_path):
+    rng = np.random.default_rng(0)
+    words = [" ".join(f"w{k}" for k in rng.integers(0, 300, 12)) for _ in range(400)]
+    path = write(tmp_path / "t.parquet", text=[None, *words], label=[k % 2 for k in range(401)])
+    data = load(path)
+    assert data.inputs.shape == (401, 256)
+    assert (data.inputs[0] == 0).all()
+    assert data.shown[0] == ""
+
+
+def test_very_long_collections_are_hashed(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_module, "_COUNTED", 10)
+    path = write(tmp_path / "t.parquet", text=SPORT + FOOD, label=["s"] * 4 + ["f"] * 4)
+    data = load(path)
+    assert data.inputs.shape == (8, 7)
+    assert "hashed terms" in data.notes[-1]
+    assert load(path).fingerprint() == data.fingerprint()
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    "text, options, sentence",
+    [
+        ("a,b\n1,2\n", {}, "no column label, given_label or y; name the column .*It has a, b"),
+        ("a,label\n1,2\n2,3\n", {"label": "kind"}, "no column 'kind'"),
+        ("a,label\n", {}, "no rows below its header"),
+        ("a,label\n1,x\n2,x\n", {}, "All 2 examples of .* carry the label 'x'"),
+        ("a,label\n1,x\n2,y\n3,z\n", {}, "No label of .* occurs twice: 3 classes"),
+        ("a,label\n1,x\n2,\n3,z\n", {}, "Row 2 of .* has no label"),
+        ("id,a,label\nu,1,x\nv,2,y\nu,3,x\n", {}, "The id 'u' stands in row 1 and in row 3"),
+        ("id,a,label\nu,1,x\n,2,y\nw,3,x\n", {}, "Row 2 of .* has no id"),
+        ("path,label\na.png,x\na.png,y\nb.png,x\n", {}, "The id 'a.png' stands in row 1 and in row 2"),
+        ("path,label\na.png,x\n,y\nb.png,x\n", {}, "Row 2 of .* has no path"),
+        ("path,label\na.png,x\nb.png,y\nc.png,x\n", {}, "None of the 3 pictures of t.csv can be read"),
+        ("label\nx\ny\nx\n", {}, "no column to learn from"),
+        ("text,label\n?,x\n!,y\n.,x\n", {}, "hold no words"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_one_sentence(tmp_path, text, options, sentence):
+    with pytest.raises(InputError, match=sentence) as caught:
+        load(csv(tmp_path / "t.csv", text), **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_nested_columns_are_named(tmp_path):
+    for values in ([[1], [2], [3]], [{"a": 1}] * 3, [b"x", b"y", b"z"]):
+        path = write(tmp_path / "t.parquet", box=values, label=["x", "y", "x"])
+        with pytest.raises(InputError, match=r"The column 'box' of .* not one value per row"):
+            load(path)
+    path = write(tmp_path / "t.parquet", a=[1, 2, 3], label=[["x"], ["y"], ["x"]])
+    with pytest.raises(InputError, match="The column 'label' of"):
+        load(path)
+
+
+def test_label_is_for_tables_only(tmp_path):
+    with pytest.raises(InputError, match="label=kind names a column of a table; digits is none"):
+        load("digits", label="kind")
