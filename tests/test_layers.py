@@ -19,7 +19,7 @@ LAYERS = [
     {"methods"},
     {"report"},
     {"integrations"},
-    {"noise", "jobs", "cleaning"},
+    {"noise", "jobs", "auditing", "cleaning", "exporting"},
     {"cli"},
 ]
 DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}

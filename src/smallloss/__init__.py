@@ -20,6 +20,7 @@ _HOMES = {
     "load": "smallloss.data.source",
     "clean": "smallloss.cleaning",
     "CleanRun": "smallloss.cleaning",
+    "RSLClassifier": "smallloss.integrations.scikit_learn",
     "InputError": "smallloss.errors",
     "SmallLossError": "smallloss.errors",
 }
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from smallloss.data.source import load as load
     from smallloss.errors import InputError as InputError
     from smallloss.errors import SmallLossError as SmallLossError
+    from smallloss.integrations.scikit_learn import RSLClassifier as RSLClassifier
 
 
 def __getattr__(name: str) -> Any:

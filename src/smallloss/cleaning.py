@@ -3,7 +3,7 @@
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +12,29 @@ import torch
 
 import smallloss
 from smallloss import methods
+from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.selection import Selection
+from smallloss.criterion.trust import judge
 from smallloss.criterion.verdict import Verdict, check
 from smallloss.data.arrays import from_arrays
 from smallloss.data.dataset import Dataset
+from smallloss.data.duplicates import conflict_note, duplicate_groups
 from smallloss.data.matrix import read_transition
 from smallloss.data.protocol import hold_out, split
 from smallloss.data.source import load
 from smallloss.errors import InputError
-from smallloss.files import write_bytes, write_npz
+from smallloss.files import write_bytes, write_json, write_npz
 from smallloss.learning import checkpoint
+from smallloss.learning.inference import predict_probabilities
 from smallloss.learning.progress import Progress
-from smallloss.learning.scoring import predict
+from smallloss.learning.scoring import probabilities
 from smallloss.learning.stage import Fitted
 from smallloss.learning.task import Check, Task, pick_device
 from smallloss.learning.views import PLAIN, Inputs, plain_views
 from smallloss.methods import presets
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose
+from smallloss.methods.unknown_noise import NoiseFound, learn_noise
 from smallloss.noise import Knowledge, known_noise
 from smallloss.report.examples import write_examples
 from smallloss.report.page import write_page
@@ -53,7 +58,7 @@ class CleanRun:
         return self.result.parts[0].selection
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> Verdict | DataVerdict | None:
         return self.result.verdict
 
     @property
@@ -63,26 +68,22 @@ class CleanRun:
     def predict(self, X: Any) -> np.ndarray:
         """The class of each new example, by name; inputs are prepared as those of the run were."""
         seen = self.result.dataset
-        new = from_arrays(np.asarray(X), np.zeros(len(X), np.int64), name="new examples")
-        if new.in_shape != seen.in_shape:
-            raise InputError(f"The new examples have the shape {new.in_shape}, those of the run {seen.in_shape}.")
-        new = replace(new, normalisation=(seen.mean.tolist(), seen.std.tolist()))
-        network = self.learned.fitted.network
-        inputs = Inputs(new, network.device, PLAIN, resident=True)
-        rows = torch.arange(len(new), device=network.device)
-        return np.array(seen.classes)[predict(network, inputs, plain_views(rows, 0)).cpu().numpy()]
+        return np.array(seen.classes)[predict_probabilities(self.learned.fitted.network, seen, X).argmax(1)]
 
 
 def clean(
     data: str | Path | Dataset | Sequence[Any],
     out: str | Path | None = None,
     *,
+    label: str | None = None,
+    labels: str | Path | None = None,
     method: str = "rsl",
     preset: str | None = None,
     noise: str | None = None,
     noise_rate: float | Sequence[float] | Mapping[Any, float] | None = None,
     transition: np.ndarray | str | Path | None = None,
     prior: np.ndarray | str | None = None,
+    estimate: bool = False,
     protocol: str | None = None,
     net: Any = None,
     epochs: int | None = None,
@@ -96,15 +97,17 @@ def clean(
 ) -> CleanRun:
     """Train on noisy labels, find the wrong ones, and learn a classifier in spite of them.
 
-    data: anything `smallloss clean DATA` takes, a Dataset, or (X, y). noise: labels corrupted on purpose
-    ("structured:0.3"), for a benchmark whose true labels are known. noise_rate (or transition) is what is known
-    of the noise. settings: any knob by name, {"stage1.epochs": 20}. With `out` everything is written there, and
-    the same call goes on after an interruption.
+    data: anything `smallloss clean DATA` takes, a Dataset, or (X, y).
+    label: the column of labels in a table. labels: a file of labels, where data is an .npy of inputs.
+    noise: labels corrupted on purpose ("structured:0.3"), for a benchmark whose true labels are known.
+    noise_rate (or transition): what is known of the noise; where nothing is, or with estimate=True, it is estimated.
+    settings: any knob by name, {"stage1.epochs": 20}.
+    out: everything is written there, and the same call goes on after an interruption.
     """
     methods.get(method)
-    dataset = _dataset(data)
+    dataset = _dataset(data, label, labels)
     where = pick_device(device)
-    chosen = _settings(preset, where, net, epochs, settings, dataset)
+    chosen = presets.choose(preset, where.type, dataset, net=net, epochs=epochs, changes=settings)
     if isinstance(noise_rate, Mapping):
         noise_rate = {str(label): rate for label, rate in noise_rate.items()}
     if isinstance(transition, str | Path):
@@ -117,7 +120,11 @@ def clean(
         seed,
         is_default=embedded,
     )
-    train, checks, accuracy_on, protocol = _divide(dataset, protocol, seed)
+    if estimate:
+        known.noise = Noise(prior=prior)
+    groups = duplicate_groups(dataset)
+    known.notes += [*dataset.notes, *conflict_note(dataset, groups)]
+    train, checks, accuracy_on, protocol = _divide(dataset, protocol, seed, groups)
     config = {
         "version": smallloss.__version__,
         "data": {"name": dataset.name, "fingerprint": dataset.fingerprint(), "examples": len(dataset)},
@@ -133,7 +140,8 @@ def clean(
     task = Task(
         dataset, train, checks, seed=seed, device=where, path=path, workers=workers, deterministic=deterministic
     )
-    choose(task, chosen, known.noise, np.zeros(len(dataset)))  # refuse now what would be refused after training
+    if known.noise.is_known:  # refuse now what would be refused after training
+        choose(task, chosen, known.noise, np.zeros(len(dataset)))
     with Progress(enabled=progress) as bars:
         task.progress = bars
         if out is None:
@@ -147,59 +155,54 @@ def clean(
 def _run(
     task: Task, method: str, settings: Settings, known: Knowledge, config: dict[str, Any], accuracy_on: str
 ) -> CleanRun:
-    names = [BASELINE] if method == BASELINE else [BASELINE, method]
-    everything = {name: methods.get(name).train(task, settings, known.noise) for name in names}
+    everything = {BASELINE: methods.get(BASELINE).train(task, settings, known.noise)}
+    found = None if known.noise.is_known else learn_noise(task, settings, known.noise)
+    noise = known.noise if found is None else found.noise
+    if method != BASELINE:
+        everything[method] = methods.get(method).train(task, settings, noise)
     learned = everything[method]
     evidence = learned if learned.score is not None else _judge_by_stage1(everything[BASELINE], settings)
     assert evidence.ledger is not None
-    T = known.noise.transition
+    parts = _parts(task, settings, noise, evidence)
+    outputs = _outputs(task, learned.fitted, task.dataset, np.arange(len(task.dataset)))
     result = Result(
         dataset=task.dataset,
-        parts=_parts(task, settings, known.noise, evidence),
+        parts=parts,
         mean_loss=evidence.ledger.mean_loss,
-        predicted=_predictions(
-            task, learned.fitted, Check(task.dataset, np.arange(len(task.dataset)), task.dataset.labels)
-        ),
+        predicted=outputs.argmax(1),
         evidence=evidence.evidence,
-        verdict=None if T is None else check(T, task.dataset.classes),
+        verdict=_verdict(task, noise, found, parts[0].selection),
         accuracies=[_accuracy(task, name, one) for name, one in everything.items()],
         accuracy_on=accuracy_on,
         history=[row for stage in _stages(everything).values() for row in stage.history],
         settings=config,
-        notes=[*known.notes],
+        notes=[*known.notes, *(() if found is None else found.estimate.notes)],
+        probability=outputs.max(1),
+        estimate=None if found is None else found.estimate,
     )
     if task.folder is not None:
         _write(task.folder, result, learned, evidence)
     return CleanRun(result, learned, None if task.folder is None else task.folder.path)
 
 
-def _dataset(data: Any) -> Dataset:
+def _dataset(data: Any, label: str | None, labels: str | Path | None) -> Dataset:
+    if isinstance(data, str | Path):
+        return load(data, label=label, labels=labels)
+    if label is not None or labels is not None:
+        raise InputError("label and labels go with data in a file; here the labels are given with the data.")
     if isinstance(data, Dataset):
         return data
-    if isinstance(data, str | Path):
-        return load(data)
     if isinstance(data, tuple | list) and len(data) == 2:
         return from_arrays(np.asarray(data[0]), data[1])
     raise InputError(f"data is a {type(data).__name__}; give a path or name, a Dataset, or (X, y).")
 
 
-def _settings(
-    preset: str | None, device: torch.device, net: Any, epochs: int | None, changes: Mapping[str, Any] | None,
-    dataset: Dataset,
-) -> Settings:  # fmt: skip
-    chosen = presets.get(preset or ("fast" if device.type == "cuda" else "cpu"))
-    named: dict[str, Any] = {}
-    if epochs is not None:
-        named |= {"stage1.epochs": epochs, "rsl.epochs": epochs, "rsl_wm.epochs": epochs}
-    if net is not None or not dataset.is_image:
-        named["net"] = "mlp" if net is None else net
-    return presets.change(chosen, named | dict(changes or {}))
-
-
-def _divide(dataset: Dataset, protocol: str | None, seed: int) -> tuple[np.ndarray, dict[str, Check], str, str]:
+def _divide(
+    dataset: Dataset, protocol: str | None, seed: int, groups: np.ndarray
+) -> tuple[np.ndarray, dict[str, Check], str, str]:
     """The rows to learn from, the checks, and what accuracy is taken on."""
     if dataset.test is None and protocol is None:
-        train, held_out = hold_out(dataset, seed)
+        train, held_out = hold_out(dataset, seed, groups=groups)
         checks = {"validation": Check(dataset, held_out, dataset.labels[held_out])}
         if dataset.true_labels is None:
             return train, checks, f"{len(held_out)} held-out examples, labels as given (some are wrong)", "hold out"
@@ -248,14 +251,29 @@ def _parts(task: Task, settings: Settings, noise: Noise, evidence: Learned) -> l
 def _accuracy(task: Task, name: str, learned: Learned) -> Accuracy:
     on = "test" if "test" in task.checks else "validation"
     fitted = learned.fitted
-    right = _predictions(task, fitted, task.checks[on]) == task.checks[on].labels
+    at = task.checks[on]
+    right = _outputs(task, fitted, at.dataset, at.index).argmax(1) == at.labels
     return Accuracy(name, fitted.best[on], fitted.last[on], fitted.seconds, right)
 
 
-def _predictions(task: Task, fitted: Fitted, at: Check) -> np.ndarray:
-    inputs = Inputs(at.dataset, task.device, PLAIN, resident=task.resident())
-    rows = torch.from_numpy(np.asarray(at.index)).to(task.device)
-    return predict(fitted.network, inputs, plain_views(rows, 0)).cpu().numpy()
+def _outputs(task: Task, fitted: Fitted, dataset: Dataset, index: np.ndarray) -> np.ndarray:
+    """The final network's probabilities for some rows."""
+    inputs = Inputs(dataset, task.device, PLAIN, resident=task.resident())
+    rows = torch.from_numpy(np.asarray(index)).to(task.device)
+    return probabilities(fitted.network, inputs, plain_views(rows, 0)).cpu().numpy()
+
+
+def _verdict(task: Task, noise: Noise, found: NoiseFound | None, selection: Selection) -> Verdict | DataVerdict | None:
+    """What the theory says: of T where it is known, of the estimate where that is all there is."""
+    if found is not None:
+        rows = task.train
+        return judge(
+            found.estimate,
+            selection,
+            found.probabilities[rows],
+            np.array(task.dataset.classes)[task.dataset.labels[rows]],
+        )
+    return None if noise.transition is None else check(noise.transition, task.dataset.classes)
 
 
 def _stages(everything: dict[str, Learned]) -> dict[str, Fitted]:
@@ -286,6 +304,8 @@ def _write(folder: RunFolder, result: Result, learned: Learned, evidence: Learne
     facts = {"net": result.settings["settings"]["net"], "classes": result.dataset.classes}
     # One entry only: safetensors writes several in an order that changes from process to process.
     write_bytes(folder / "model.safetensors", save(weights, metadata={"smallloss": json.dumps(facts)}))
+    if result.estimate is not None:
+        write_json(folder / "estimate.json", result.estimate.to_dict())
     write_examples(result, folder.path)
     write_page(result, folder / "report.html")
 

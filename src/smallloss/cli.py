@@ -18,6 +18,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 _DO_NOT_USE = 3  # the verdict says so
+_DATA = (
+    "A folder of pictures with a subfolder per class; a .csv or .parquet of picture paths, texts or columns; "
+    "data.npz; features.npy with --labels; idx:FOLDER; cifar10:PATH; cifar100:PATH; hf:NAME; digits"
+)
 _CORRUPT = "Corrupt on purpose: uniform:0.5, pairwise:0.4, structured:0.4"
 _RATES = "Share of wrong labels: 0.2, or cat=0.3,dog=0.1, or a csv of label,noise_rate"
 
@@ -57,8 +61,10 @@ def _say_and_exit(sentence: str, status: int) -> None:
 @app.command()
 @_spoken
 def clean(
-    data: Annotated[str, typer.Argument(help="digits | cifar10:PATH | cifar100:PATH | idx:FOLDER | data.npz")],
+    data: Annotated[str, typer.Argument(help=_DATA)],
     out: Annotated[Path, typer.Option(help="The run folder. The same command goes on with it after a stop.")],
+    label: Annotated[str | None, typer.Option(help="The column of labels in a table, if not found by its name")] = None,
+    labels: Annotated[Path | None, typer.Option(help="A file of labels, where DATA is an .npy of features")] = None,
     method: Annotated[str, typer.Option(help="rsl, rsl_wm, cross_entropy, co_teaching")] = "rsl",
     preset: Annotated[str | None, typer.Option(help="paper, fast (GPU) or cpu; by the hardware if left out")] = None,
     noise: Annotated[str | None, typer.Option(help=_CORRUPT + ", human:FILE@random1")] = None,
@@ -69,6 +75,7 @@ def clean(
     epochs: Annotated[int | None, typer.Option(help="Epochs of every stage")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="Any setting: stage1.lr=0.05, beta=0.1")] = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,
+    estimate: Annotated[bool, typer.Option(help="Estimate the noise rates even where they are known")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda")] = "auto",
     deterministic: Annotated[bool, typer.Option(help="Bit-for-bit on the GPU, slower")] = False,
     strict: Annotated[bool, typer.Option(help="Exit with status 3 when the verdict says do not use")] = False,
@@ -81,14 +88,14 @@ def clean(
     from smallloss.report.terminal import render
 
     run = cleaning.clean(
-        data, out, method=method, preset=preset, noise=noise,
+        data, out, label=label, labels=labels, method=method, preset=preset, noise=noise,
         noise_rate=None if noise_rate is None else parse_rates(noise_rate),
         transition=transition,
-        protocol=protocol, net=net, epochs=epochs, settings=_pairs(set_ or []), seed=seed, device=device,
-        deterministic=deterministic, progress=None,
+        estimate=estimate, protocol=protocol, net=net, epochs=epochs, settings=_pairs(set_ or []), seed=seed,
+        device=device, deterministic=deterministic, progress=None,
     )  # fmt: skip
     render(run.result, Console(), run.folder)
-    if strict and run.verdict is not None and not run.verdict.trust:
+    if strict and run.verdict is not None and run.verdict.trust in (False, "do not trust"):
         raise typer.Exit(_DO_NOT_USE)
 
 
@@ -148,6 +155,29 @@ def select(
     )
     render_selection(selection, Console())
     print(f"{out}: {len(selection.mask)} rows")
+
+
+@app.command()
+@_spoken
+def audit(
+    run: Annotated[Path, typer.Argument(help="A run folder that `smallloss clean` made")],
+    answers: Annotated[Path | None, typer.Option(help="The csv that was filled in: read it back")] = None,
+    data: Annotated[str | None, typer.Option(help="DATA of the run, to show its pictures on the page")] = None,
+    kept: Annotated[int, typer.Option(min=0, help="Kept examples to look at")] = 40,
+    dropped: Annotated[int, typer.Option(min=0, help="Dropped examples to look at")] = 20,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+) -> None:
+    """What to look at by hand; with --answers, what the answers say."""
+    from smallloss import auditing
+
+    if answers is not None:
+        print(auditing.read_back(run, answers))
+        return
+    from smallloss.data.source import load
+
+    dataset = None if data is None else load(data)
+    table, page = auditing.audit(run, kept=kept, dropped=dropped, seed=seed, dataset=dataset)
+    print(f"{page}  (open it, answer from the keyboard, save)\n{table}  (the same as a table)")
 
 
 def _gamma(text: str) -> float | str:

@@ -47,14 +47,9 @@ def known_noise(
 
     Rates the user gives are used as they are; otherwise those of the noise that was drawn on purpose.
     """
-    if spec is None and is_default and given.noise_rate is None and given.transition is None:
+    if spec is None and is_default and not given.is_known:
         spec = DIGITS_DEFAULT
     if spec is None:
-        if given.noise_rate is None and given.transition is None:
-            raise InputError(
-                "The noise rates are not known: give noise_rate (the share of wrong labels among those that carry "
-                "a label) or transition. Estimating them from the data is the next step of this package."
-            )
         return dataset, Knowledge(given)
     if dataset.true_labels is None:
         raise InputError(
@@ -66,7 +61,7 @@ def known_noise(
     noisy = dataset.with_labels(corrupt(dataset.true_labels, T, seed))
     wrong = float((noisy.labels != noisy.true_labels).mean())
     note = f"labels corrupted on purpose: {spec}, seed {seed}; {100 * wrong:.1f} % of {len(noisy)} are wrong"
-    noise = replace(given, transition=T) if given.noise_rate is None and given.transition is None else given
+    noise = replace(given, transition=T) if not given.is_known else given
     return noisy, Knowledge(noise, spec, [note])
 
 
@@ -81,7 +76,7 @@ def _human(dataset: Dataset, spec: str, given: Noise) -> tuple[Dataset, Knowledg
     counts = np.zeros((len(dataset.classes),) * 2)
     np.add.at(counts, (dataset.true_labels, labels), 1)
     T = counts / counts.sum(1, keepdims=True)
-    noise = replace(given, transition=T) if given.noise_rate is None and given.transition is None else given
+    noise = replace(given, transition=T) if not given.is_known else given
     wrong = float((labels != dataset.true_labels).mean())
     note = f"human labels from {Path(path).name}: {100 * wrong:.1f} % wrong; T counted from the truth"
     return noisy, Knowledge(noise, spec, [note])

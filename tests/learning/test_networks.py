@@ -41,7 +41,7 @@ def test_weight_average_by_hand():
         with torch.no_grad():
             for parameter in live.module.parameters():
                 parameter.add_(1)
-        average.update()
+        average.update(torch.zeros(1))
         expected = [0.9 * e + 0.1 * p.detach() for e, p in zip(expected, live.module.parameters(), strict=True)]
     for e, p in zip(expected, average.network.module.parameters(), strict=True):
         torch.testing.assert_close(p, e)

@@ -25,6 +25,11 @@ def proportion(noise_rate: Any, beta: Any = 0.2) -> Any:
     return np.maximum(1 - (1 + beta) * noise_rate, (1 - beta) * (1 - noise_rate))
 
 
+def safe_proportion(noise_rate: Any, upper80: Any, beta: float = 0.2) -> Any:
+    """prop(i) of Section 4 at the estimate, but never more than 1 - the upper end of its 80 % interval."""
+    return np.minimum(proportion(noise_rate, beta), 1 - np.asarray(upper80))
+
+
 def balance(available: np.ndarray, prior: np.ndarray) -> tuple[Any, Any]:
     """m = min_i prop(i) n_i / p_i and gamma_1 = max_i prop(i) n_i / (p_i m) (Section 4).
 
@@ -64,6 +69,7 @@ def quotas(
     noise_rate: Any,
     prior: Any = None,
     *,
+    upper: Any = None,
     beta: float = 0.2,
     gamma: Gamma = "middle",
     rounding: Rounding = "safe",
@@ -72,6 +78,7 @@ def quotas(
 ) -> Quota:
     """Eq. 2 for classes of `n` examples: how many to keep of each.
 
+    upper: how high the rates may be, where they were estimated: no class keeps more than 1 - upper of itself.
     gamma: "middle" is (gamma_0 + gamma_1) / 2, "none" is gamma_1 (no balancing), or a number >= 1. With an
     unknown prior (None) there is nothing to balance towards, and gamma is gamma_1 whatever was asked.
     rounding: "safe" forgives rounding errors; "raw" truncates as the authors' code does.
@@ -85,7 +92,7 @@ def quotas(
     p = None if prior is None else _prior(prior, names)
     _check_options(beta, gamma, rounding, class_size)
 
-    prop = proportion(rates, beta)
+    prop = proportion(rates, beta) if upper is None else safe_proportion(rates, _rates(upper, names), beta)
     size = np.full(c, counts.sum() / c) if class_size == "nominal" else counts
     available = prop * size
     m = gamma_1 = used = None

@@ -136,6 +136,7 @@ def select(
     noise_rate: Any = None,
     *,
     classes: Any = None,
+    upper: Any = None,
     transition: Any = None,
     probabilities: Any = None,
     prior: Any = None,
@@ -152,6 +153,7 @@ def select(
     classes: all there are, in the order that vectors and T follow; left out, the sorted labels.
     noise_rate: share of wrong labels among those that carry label k: a number, {label: rate}, or a vector in
     the order of the classes; without it, `transition` (T[i, j] = P(label j | true class i)) gives it.
+    upper: the upper ends of the rates' intervals, where they were estimated (see `quotas`).
     prior: distribution of the true classes: a vector, {label: share}, "uniform", or None: taken from
     `transition` and the label counts, and where there is no transition, unknown: then nothing is balanced.
     probabilities: (n, classes), out of sample; label_score is then the probability of the given label.
@@ -172,6 +174,7 @@ def select(
         n,
         _rates(noise_rate, transition, p, names, notes),
         p,
+        upper=upper,
         beta=beta,
         gamma=gamma,
         rounding=rounding,

@@ -56,6 +56,10 @@ def table_dataset(table: Any, path: Path, label: str | None = None) -> Dataset:
     kind = "text" if written else "table"
     features, shown, notes = _from_text(rest, written, where) if written else _from_columns(rest, where)
     dataset = from_arrays(features, labels, name=path.name, ids=ids, true_labels=true_labels)
+    if written:
+        # The last features of an SVD hold little but noise: scaled one by one, they would drown the first.
+        spread = float(np.sqrt(features.var(0, dtype=np.float64).mean())) or 1.0
+        dataset = replace(dataset, normalisation=(features.mean(0).tolist(), [spread] * features.shape[1]))
     return replace(dataset, kind=kind, shown=shown, notes=(f"The labels are those of the column {column!r}.", *notes))
 
 

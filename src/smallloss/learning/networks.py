@@ -15,9 +15,7 @@ class Network:
 
     def __init__(self, module: nn.Module, device: torch.device, *, compiled: bool = False) -> None:
         self.device = device
-        self.module = module.to(device)
-        if device.type == "cuda":
-            self.module = self.module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.module = module.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         if compiled:
             _allow_many_shapes()
         # dynamic=False: a second batch size must not turn the first one's code into a general, slower one.
@@ -45,17 +43,26 @@ def _allow_many_shapes() -> None:
 class WeightAverage:
     """Exponential moving average of the weights (MixMatch's EMA), updated inside the step."""
 
-    def __init__(self, network: Network, decay: float, *, compiled: bool = False) -> None:
+    def __init__(self, network: Network, decay: float, *, warmup: bool = False, compiled: bool = False) -> None:
         self.network = Network(copy.deepcopy(network.module), network.device, compiled=compiled)
         for parameter in self.network.module.parameters():
             parameter.requires_grad_(False)
-        self._source, self._decay = network, decay
+        self._source, self._decay, self._warmup = network, decay, warmup
         self._averaged: list[Tensor] = list(self.network.module.parameters())
         self._live: list[Tensor] = list(network.module.parameters())
 
     @torch.no_grad()
-    def update(self) -> None:
-        torch._foreach_lerp_(self._averaged, [p.detach() for p in self._live], 1 - self._decay)
+    def update(self, clock: Tensor) -> None:
+        """v̄ ← v̄ + (1 − decay)(v − v̄); with warm-up the factor is at least 9 / (10 + t), so that a short run has
+        an average of trained weights, not of its beginning. `clock` is t, on the device."""
+        live = [p.detach() for p in self._live]
+        if not self._warmup:
+            torch._foreach_lerp_(self._averaged, live, 1 - self._decay)
+            return
+        factor = (9 / (10 + clock[0].float())).clamp(min=1 - self._decay)
+        step = torch._foreach_sub(live, self._averaged)
+        torch._foreach_mul_(step, factor)
+        torch._foreach_add_(self._averaged, step)
 
     def copy_batchnorm(self) -> None:
         """The authors' way: the average of the weights with the live network's statistics."""

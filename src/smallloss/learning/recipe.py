@@ -37,6 +37,7 @@ class Recipe:
     batchnorm_momentum: float = 0.1
     ema: float | None = None
     ema_batchnorm: str = "copy"
+    ema_warmup: bool = False  # average over the last tenth of the steps until that is longer than ema's memory
     pad: int = 4
     padding: str = "zero"
     crop_offsets: int = 9

@@ -25,7 +25,7 @@ from smallloss.learning.networks import (
 from smallloss.learning.objective import Objective
 from smallloss.learning.recipe import Recipe
 from smallloss.learning.schedule import learning_rates
-from smallloss.learning.scoring import Scores, predict, score
+from smallloss.learning.scoring import Scores, predict, probabilities, score
 from smallloss.learning.stepper import Stepper
 from smallloss.learning.task import Task
 from smallloss.learning.views import PLAIN, Inputs, Views, draw_views, plain_views
@@ -63,7 +63,7 @@ class Fitted:
 class Stage:
     """One objective trained by one recipe, resumable at every epoch end.
 
-    The scores of the epochs in `record` (all of them, if left out) go into the ledger.
+    The scores of the epochs in `record` go into the ledger, if one is given (all epochs, if left out).
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Stage:
         compiled = recipe.compile and task.device.type == "cuda"
         self.networks = [Network(module, task.device, compiled=compiled) for module in modules]
         averages = [] if recipe.ema is None else [
-            WeightAverage(network, recipe.ema, compiled=compiled) for network in self.networks
+            WeightAverage(network, recipe.ema, warmup=recipe.ema_warmup, compiled=compiled) for network in self.networks
         ]  # fmt: skip
         rate = torch.tensor(recipe.lr, device=task.device)
         self.optimiser = build_optimiser(self.networks, recipe, rate)
@@ -94,7 +94,7 @@ class Stage:
         )  # fmt: skip
         self.averages = averages
         self.ledger = ledger
-        self.record = range(recipe.epochs) if record is None else record
+        self.record = range(recipe.epochs if ledger is not None else 0) if record is None else record
         self.history: list[dict[str, Any]] = []
         self._check_inputs: dict[int, Inputs] = {}
         self._saved_at = 0.0
@@ -137,11 +137,11 @@ class Stage:
             )
         row: dict[str, Any] = {"stage": self.name, "epoch": epoch, "loss": loss, "steps": steps}
         row["train_seconds"] = time.perf_counter() - begun
-        recorded = self.ledger is not None and epoch in self.record
+        recorded = epoch in self.record
         evaluated = (epoch + 1) % self.recipe.evaluate_every == 0 or epoch + 1 == self.recipe.epochs
         if recorded or evaluated:
             self._refresh_average(epoch)
-        if recorded:
+        if recorded and self.ledger is not None:
             self._record(epoch)
         row["score_seconds"] = time.perf_counter() - begun - row["train_seconds"]
         if evaluated:
@@ -162,6 +162,11 @@ class Stage:
             purpose = f"{self.name}/scoring"
             views = draw_views(self.task.draws, self.augmentation, purpose, [epoch], rows, rows)
         return score(self.network, self.inputs, views, self.task.labels[rows])
+
+    def probabilities(self, index: np.ndarray) -> Tensor:
+        """The judging network's whole output for some rows, plainly viewed."""
+        rows = torch.from_numpy(index).to(self.task.device)
+        return probabilities(self.network, self.inputs, self._plain(self.inputs, rows))
 
     def _record(self, epoch: int) -> None:
         assert self.ledger is not None

@@ -112,7 +112,7 @@ class Stepper:
         self.rate.copy_(self.rates.index_select(0, self.clock)[0])
         self.optimiser.step()
         for average in self.averages:
-            average.update()
+            average.update(self.clock)
         self.loss_sum += loss.detach()
         self.position += 1
         self.clock += 1

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from smallloss.errors import InputError
 
-_SUPPORT = {"mixmatch", "presets", "small_loss", "supervised"}
+_SUPPORT = {"mixmatch", "out_of_sample", "presets", "small_loss", "supervised", "unknown_noise"}
 
 
 def names() -> tuple[str, ...]:

@@ -1,10 +1,12 @@
 """Presets: `paper` (the authors' settings), `fast` (ours), `cpu` (two cores). One setting for all data."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from math import log
 from typing import Any, Literal
 
 from smallloss.criterion.quota import Gamma, Rounding
+from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError
 from smallloss.learning.recipe import Recipe
 from smallloss.methods.mixmatch import MixMatchSettings
@@ -22,6 +24,7 @@ class Settings:
     mixmatch: MixMatchSettings = field(default_factory=MixMatchSettings)
     score: str = "mean_loss"
     window: tuple[float, float] = (0.0, 1.0)  # shares of the epochs that the score is a mean over
+    half_epochs: float = 2 / 3  # length of the half-trainings that noise rates are estimated by, in stage 1's
     beta: float = 0.2
     gamma: Gamma = "middle"
     kappa: float = -log(0.7)
@@ -88,6 +91,7 @@ def _cpu() -> Settings:
         schedule="trapezoid",
         ema=0.98,
         ema_batchnorm="recompute",
+        ema_warmup=True,
         pad=1,
         crop_offsets=3,
     )
@@ -108,6 +112,27 @@ def get(name: str) -> Settings:
     if name not in _PRESETS:
         raise InputError(f"There is no preset named {name!r}; the known ones are {', '.join(_PRESETS)}.")
     return _PRESETS[name]()
+
+
+def choose(
+    preset: str | None,
+    device: str,
+    dataset: Dataset,
+    *,
+    net: Any = None,
+    epochs: int | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> Settings:
+    """A preset by the hardware unless one is named, a net by the data unless one is given, then single changes."""
+    named: dict[str, Any] = {}
+    if epochs is not None:
+        named |= {"stage1.epochs": epochs, "rsl.epochs": epochs, "rsl_wm.epochs": epochs}
+    if not dataset.is_image:
+        # Features cannot be cropped or mirrored; without more decay a net soon knows their wrong labels by heart.
+        named |= {"net": "mlp", **{f"{stage}.weight_decay": 0.02 for stage in ("stage1", "rsl", "rsl_wm")}}
+    if net is not None:
+        named["net"] = net
+    return change(get(preset or ("fast" if device == "cuda" else "cpu")), named | dict(changes or {}))
 
 
 def change(settings: Settings, changes: dict[str, Any]) -> Settings:

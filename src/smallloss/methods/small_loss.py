@@ -23,9 +23,14 @@ from smallloss.models import build
 class Noise:
     """What is known of the noise: rates per observed class, or T; and the prior."""
 
-    noise_rate: float | Sequence[float] | Mapping[Any, float] | None = None
+    noise_rate: float | Sequence[float] | np.ndarray | Mapping[Any, float] | None = None
     transition: np.ndarray | None = None
     prior: np.ndarray | Mapping[Any, float] | str | None = None
+    upper: np.ndarray | None = None  # where the rates are estimates: how high they may be
+
+    @property
+    def is_known(self) -> bool:
+        return self.noise_rate is not None or self.transition is not None
 
 
 @dataclass
@@ -81,6 +86,7 @@ def choose(
         names[task.dataset.labels[rows]],
         classes=names,
         noise_rate=noise.noise_rate,
+        upper=noise.upper,
         transition=noise.transition,
         prior=noise.prior,
         beta=settings.beta if beta is None else beta,

@@ -7,17 +7,15 @@ from torch import nn
 
 
 class MLP(nn.Module):
-    """Two hidden layers of `width` units, each linear, BN, ReLU."""
+    """One hidden layer of `width` units: linear, ReLU, linear.
+
+    No BatchNorm and no depth: features are few, and what they add is mostly power to learn wrong labels by heart.
+    """
 
     def __init__(self, classes: int, in_shape: tuple[int, ...], width: int = 256) -> None:
         super().__init__()
-        layers: list[nn.Module] = [nn.Flatten()]
-        before = math.prod(in_shape)
-        for _ in range(2):
-            layers += [nn.Linear(before, width), nn.BatchNorm1d(width), nn.ReLU()]
-            before = width
-        self.layers = nn.Sequential(*layers)
-        self.head = nn.Linear(before, classes)
+        self.layers = nn.Sequential(nn.Flatten(), nn.Linear(math.prod(in_shape), width), nn.ReLU())
+        self.head = nn.Linear(width, classes)
         for module in self.layers:
             if isinstance(module, nn.Linear):
                 nn.init.kaiming_normal_(module.weight, nonlinearity="relu")

@@ -27,8 +27,9 @@ def examples_table(result: Result) -> dict[str, Any]:
     data = result.dataset
     names = np.array([*map(_text, data.classes), None], dtype=object)  # the code -1: nothing was predicted
     ranked, split = _ranked(result)
+    ranked_issue = ranked.pop("is_label_issue")
     table = {
-        "is_label_issue": ranked.pop("is_label_issue"),
+        "is_label_issue": ranked_issue,
         "label_score": ranked.pop("label_score"),
         "given_label": names[data.labels],
         "predicted_label": names[result.predicted],
@@ -38,10 +39,23 @@ def examples_table(result: Result) -> dict[str, Any]:
         "score": ranked.pop("score"),
         "mean_loss": result.mean_loss,
         **ranked,
+        **_suggestions(result, ranked_issue),
     }
     if data.true_labels is not None:
         table["true_label"] = names[data.true_labels]
     return table
+
+
+def _suggestions(result: Result, is_label_issue: np.ndarray) -> dict[str, Any]:
+    """For each likely wrong label the class the network sees instead, and how sure it is. Never applied unasked."""
+    if result.probability is None:
+        return {}
+    differs = is_label_issue & (result.predicted >= 0) & (result.predicted != result.dataset.labels)
+    names = np.array([*map(_text, result.dataset.classes), None], dtype=object)
+    return {
+        "suggested_label": np.where(differs, names[result.predicted], None),
+        "predicted_probability": result.probability,
+    }
 
 
 def write_examples(result: Result, folder: str | Path) -> list[Path]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from smallloss import files
 from smallloss.report.compare import REFERENCE, compare
+from smallloss.report.confusions import confusions
 from smallloss.report.pictures import CLASSES_SHOWN, gallery
 from smallloss.report.plots import CURVES, DASHES, learning_curves, score_histogram
 from smallloss.report.result import Result
@@ -74,6 +75,7 @@ def _facts(result: Result) -> dict[str, Any]:
             {"name": called(stage), "curve": k % CURVES, "dashes": DASHES[k % len(DASHES)]}
             for k, stage in enumerate(_curves(result))
         ],
+        "confusions": confusions(result),
         "notes": notes(result),
         "settings": [(printable(name), printable(value)) for name, value in _flat(result.settings)],
     }

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from smallloss.criterion.verdict import one_line
-from smallloss.data.dataset import Dataset
 from smallloss.report.result import Result
 from smallloss.report.summary import printable
 
 CLASSES_SHOWN = 10
 PER_CLASS = 8
 LONGEST_SIDE = 64
+TEXT_LENGTH = 240
 ID_LENGTH = 28
 
 
@@ -26,6 +26,7 @@ class Suspect:
     predicted: str
     label_score: float
     picture: str | None  # a PNG as a data address; None where inputs are not pictures
+    text: str | None = None  # what there is to read: the text, or the row of a table
 
 
 @dataclass(frozen=True)
@@ -61,16 +62,21 @@ def _suspect(result: Result, index: int, score: float) -> Suspect:
         short_id=printable(name if len(name) <= ID_LENGTH else "…" + name[1 - ID_LENGTH :]),
         predicted=one_line(data.classes[predicted]) if predicted >= 0 else "–",
         label_score=score,
-        picture=_data_address(data, index) if data.is_image else None,
+        picture=data_address(np.asarray(data.inputs[index]), LONGEST_SIDE) if data.is_image else None,
+        text=None if data.shown is None else _shortened(printable(data.shown[index])),
     )
 
 
-def _data_address(data: Dataset, index: int) -> str:
+def _shortened(text: str) -> str:
+    return text if len(text) <= TEXT_LENGTH else text[: TEXT_LENGTH - 1] + "…"
+
+
+def data_address(pixels: np.ndarray, longest_side: int) -> str:
+    """A picture as a small PNG inside the page."""
     from PIL import Image
 
-    pixels = np.asarray(data.inputs[index])
     picture = Image.fromarray(pixels if pixels.shape[-1] in (3, 4) else pixels[..., 0])
-    picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    picture.thumbnail((longest_side, longest_side))
     file = io.BytesIO()
     picture.save(file, format="PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")

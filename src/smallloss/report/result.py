@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from smallloss.criterion.data_verdict import DataVerdict
+from smallloss.criterion.estimate import Estimate
 from smallloss.criterion.selection import Selection
 from smallloss.criterion.verdict import Verdict
 from smallloss.data.dataset import Dataset
@@ -39,9 +41,11 @@ class Result:
     mean_loss: np.ndarray
     predicted: np.ndarray  # codes
     evidence: str  # what the ranking stands on, in words
-    verdict: Verdict | None  # of T where it is known
+    verdict: Verdict | DataVerdict | None  # of T where it is known, else of its estimate
     accuracies: list[Accuracy]
     accuracy_on: str  # what they were taken on, in words
     history: list[dict[str, Any]]
     settings: dict[str, Any]
     notes: list[str] = field(default_factory=list)
+    probability: np.ndarray | None = None  # of the predicted class, by the final network
+    estimate: Estimate | None = None  # of the noise rates, where nobody knew them

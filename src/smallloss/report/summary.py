@@ -1,9 +1,10 @@
 """What the terminal and the page both say: rows per class, the verdict's tone, names and numbers in words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.verdict import Verdict, one_line
 from smallloss.report.result import Part, Result
 from smallloss.report.truth import Agreement, agreement, right_labels
@@ -30,6 +31,7 @@ class ClassRow:
     set_aside: int
     likely_wrong: int
     agreement: Agreement | None  # with the true labels, where they are known
+    interval: tuple[float, float] | None = None  # of an estimated noise rate, 90 %
 
 
 def class_rows(result: Result, part: Part) -> list[ClassRow]:
@@ -38,7 +40,11 @@ def class_rows(result: Result, part: Part) -> list[ClassRow]:
     counts = np.bincount(selection.class_index, minlength=len(selection.classes))
     members = np.split(np.argsort(selection.class_index, kind="stable"), np.cumsum(counts)[:-1])
     names = [str(label) for label in selection.classes]
-    return [_row(result, part, *row) for row in zip(names, members, selection.quota.noise_rate, strict=True)]
+    rows = [_row(result, part, *row) for row in zip(names, members, selection.quota.noise_rate, strict=True)]
+    if result.estimate is None:
+        return rows
+    intervals = zip(result.estimate.low.tolist(), result.estimate.high.tolist(), strict=True)
+    return [replace(row, interval=interval) for row, interval in zip(rows, intervals, strict=True)]
 
 
 def whole_row(result: Result, part: Part, name: str) -> ClassRow:
@@ -80,14 +86,18 @@ def notes(result: Result) -> list[str]:
     return [printable(note) for note in dict.fromkeys([*result.notes, *train_part(result).selection.notes])]
 
 
-def headline(verdict: Verdict | None) -> str:
+def headline(verdict: Verdict | DataVerdict | None) -> str:
     return _NO_VERDICT if verdict is None else verdict.headline
 
 
-def tone(verdict: Verdict | None) -> tuple[str, str]:
+def tone(verdict: Verdict | DataVerdict | None) -> tuple[str, str]:
     """The verdict's colour, and the word that says the same without one."""
     if verdict is None:
         return "grey", "No verdict"
+    if isinstance(verdict, DataVerdict):
+        return {"trust": ("green", "Trust"), "caution": ("amber", "Take care")}.get(
+            verdict.trust, ("red", "Do not trust")
+        )
     if not verdict.trust:
         return "red", "Do not trust"
     return ("green", "Trust") if all(verdict.classifier_holds) else ("amber", "Trust with care")

@@ -126,7 +126,10 @@ def _classes(result: Result) -> list["Table | str"]:
 
 def _cells(row: ClassRow) -> list[str]:
     numbers = [f"{count:,}" for count in (row.kept, row.likely_wrong, row.set_aside)]
-    cells = [row.name, f"{row.examples:,}", percent(row.noise_rate), *numbers]
+    rate = percent(row.noise_rate)
+    if row.interval is not None:
+        rate = f"{100 * row.noise_rate:.0f} ({100 * row.interval[0]:.0f}–{100 * row.interval[1]:.0f}) %"
+    cells = [row.name, f"{row.examples:,}", rate, *numbers]
     if row.agreement is not None:
         found = row.agreement
         cells.append(_pair(found.kept_precision, found.kept_recall))

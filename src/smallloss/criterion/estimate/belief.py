@@ -1,0 +1,131 @@
+"""What is believed of T and the rates, as one best matrix and as draws, and how further evidence changes it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from smallloss.criterion.estimate import trusted
+from smallloss.criterion.estimate.audited import audited_draws
+from smallloss.criterion.estimate.counting import (
+    CONFIDENT,
+    WIDE,
+    Counts,
+    bridge,
+    confident_rows,
+    level_rows,
+    posterior,
+    prior,
+)
+from smallloss.criterion.estimate.dependence import Slope, blend
+from smallloss.criterion.estimate.inputs import Matrix, Vector, label_counts
+
+DRAWS = 200
+DRAWN_NUMBERS = 40_000_000  # the entries of all drawn matrices together: fewer draws beyond 450 classes
+LEAST_DRAWS = 40
+BOUND_ERROR = 0.005  # how well the climb that tells class from example is known (measured)
+CLASS_SPREAD = 0.3  # how unevenly classes share the way from the confident to nearly all, either way (measured)
+MISTAKES = 0.015  # how many of the most confident predictions are mistakes of the network, about (measured)
+UNEASE = 1.5  # draws are spread by this where labels follow the predictions even among the confident (measured)
+TINY = 1e-300  # a gamma draw of a tiny shape may underflow to 0
+LARGEST = 1 - 1e-6  # rates stay below 1
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """rate, transition and prior agree through the bridge, and so does each draw of the three."""
+
+    rate: Vector
+    transition: Matrix
+    prior: Vector
+    draws: Matrix
+    transition_draws: Matrix
+    prior_draws: Matrix
+
+
+def from_counts(table: Counts, counts: Vector, found: Slope, rng: np.random.Generator) -> Belief:
+    """Between counting among the confident and among nearly all, as far as the climb says; draws around it.
+
+    Drawn are the rows (Dirichlet posteriors), the q believed, the centre of the prior, and for each class how far
+    along the way from the confident to nearly all it lies. Classes may lie before its beginning, and a little below
+    all counts: some of the most confident predictions, too, are mistakes of the network.
+    """
+    q, counted = counts / counts.sum(), float(table.labels[CONFIDENT[1]].sum())
+    confident, wide = confident_rows(table, q), level_rows(table, WIDE, q)
+    at_first, at_last = bridge(confident, prior(confident, q, counted)), bridge(wide, prior(wide, q, counted))
+    T = confident + found.blend * (wide - confident)
+    T_draws = _draw_rows(table, q, rng)
+    p_draws = prior(T_draws, q, counted, _centres(counts, table, len(T_draws), rng))
+    draws = bridge(T_draws, p_draws) + _draw_parts(found, T_draws.shape[:2], rng) * (at_last - at_first)
+    draws -= MISTAKES * np.abs(rng.standard_normal(draws.shape))
+    p = prior(T, q, counted)
+    rate = bridge(T, p)
+    if found.followed:
+        draws = rate + UNEASE * (draws - rate)
+    return _consistent(T, p, rate, T_draws, p_draws, draws, q)
+
+
+def with_trusted(belief: Belief, known: Matrix, counts: Vector, rng: np.random.Generator) -> Belief:
+    """The Dirichlet posterior of the joint after a trusted sample; labels keep their frequencies."""
+    J = trusted.posterior(belief.transition, belief.prior, known)
+    drawn = trusted.posterior(belief.transition_draws, belief.prior_draws, known)
+    drawn = rng.standard_gamma(drawn) + TINY
+    T, p, T_draws, p_draws = *_rows(J), *_rows(drawn)
+    return _consistent(T, p, bridge(T, p), T_draws, p_draws, bridge(T_draws, p_draws), counts / counts.sum())
+
+
+def with_answers(belief: Belief, wrong: Vector, answers: Vector, counts: Vector, rng: np.random.Generator) -> Belief:
+    """The rates after a hand-checked sample; within each label the wrong ones keep their proportions."""
+    q = counts / counts.sum()
+    draws = audited_draws(belief.draws, wrong, answers, rng)
+    T, p, T_draws, p_draws = belief.transition, belief.prior, belief.transition_draws, belief.prior_draws
+    return _consistent(T, p, np.median(draws, axis=0), T_draws, p_draws, draws, q)
+
+
+def _consistent(
+    T: Matrix, p: Vector, rate: Vector, T_draws: Matrix, p_draws: Matrix, draws: Matrix, q: Vector
+) -> Belief:
+    rate, draws = np.clip(rate, 0.0, LARGEST), np.clip(draws, 0.0, LARGEST)
+    T, p = matrix_with_rates(T, p, rate, q)
+    return Belief(rate, T, p, draws, *matrix_with_rates(T_draws, p_draws, draws, q))
+
+
+def matrix_with_rates(T: Matrix, p: Vector, rate: Vector, frequencies: Vector) -> tuple[Matrix, Vector]:
+    """T and p with these rates and label frequencies: J_kk = q_k (1 - η_k), the rest of J = diag(p) T in scale."""
+    c = len(frequencies)
+    eye = np.eye(c, dtype=bool)
+    off = np.where(eye, 0.0, p[..., :, None] * T)
+    wrong = off.sum(axis=-2, keepdims=True)
+    unknown = np.where(eye, 0.0, 1 / (c - 1))  # where nothing says from which class the wrong ones come
+    share = np.where(wrong > 0, off / np.where(wrong > 0, wrong, 1.0), unknown)
+    right = (frequencies * (1 - rate))[..., None, :]
+    J = np.where(eye, right, share * (frequencies * rate)[..., None, :])
+    return _rows(J)
+
+
+def _draw_rows(table: Counts, q: Vector, rng: np.random.Generator) -> Matrix:
+    size = int(np.clip(DRAWN_NUMBERS // len(q) ** 2, LEAST_DRAWS, DRAWS))
+    rows = np.stack([posterior(table.labels[level], q) for level in CONFIDENT])
+    return _dirichlet(rows[rng.integers(0, len(CONFIDENT), size)], rng)
+
+
+def _draw_parts(found: Slope, shape: tuple[int, ...], rng: np.random.Generator) -> Matrix:
+    error = min(found.climb_error, 1.0)
+    climb = found.climb - error + np.hypot(error, BOUND_ERROR) * rng.standard_normal((shape[0], 1))
+    return blend(climb) + CLASS_SPREAD * rng.standard_normal(shape)
+
+
+def _centres(counts: Vector, table: Counts, size: int, rng: np.random.Generator) -> Matrix:
+    """Between the label and the prediction frequencies: true classes may be distributed like either."""
+    part = rng.random((size, 1))
+    return ((1 - part) * counts + part * label_counts(table.predicted, len(counts))) / counts.sum()
+
+
+def _dirichlet(counts: Matrix, rng: np.random.Generator) -> Matrix:
+    return _rows(rng.standard_gamma(counts) + TINY)[0]
+
+
+def _rows(J: Matrix) -> tuple[Matrix, Vector]:
+    """A joint, of any total, as the matrix of its rows and their shares; a class nobody belongs to keeps its label."""
+    sums = J.sum(axis=-1)
+    T = np.where(sums[..., None] > 0, J / np.where(sums > 0, sums, 1.0)[..., None], np.eye(J.shape[-1]))
+    return T, sums / sums.sum(axis=-1, keepdims=True)

@@ -1,0 +1,83 @@
+"""The default: counting among the confident, widened when noise depends on the example, with an interval."""
+
+from typing import Any
+
+import numpy as np
+
+from smallloss.criterion.estimate import belief, words
+from smallloss.criterion.estimate.audited import answers_per_label
+from smallloss.criterion.estimate.counting import count
+from smallloss.criterion.estimate.dependence import slope
+from smallloss.criterion.estimate.inputs import check_index, checked, codes_among, label_counts, per_example
+from smallloss.criterion.estimate.mixture import gaussian_mixture
+from smallloss.criterion.estimate.result import Estimate, interval
+from smallloss.criterion.estimate.trusted import trusted_counts
+from smallloss.errors import InputError
+
+
+def estimate(
+    probabilities: Any,
+    labels: Any,
+    *,
+    classes: Any = None,
+    score: Any = None,
+    margin: Any = None,
+    level: float = 0.9,
+    seed: int = 0,
+    trusted: tuple[Any, Any] | None = None,
+    audited: tuple[Any, Any] | None = None,
+) -> Estimate:
+    """T by counting (measured), p near the label counts, η by the bridge (methods 8), and how sure each is.
+
+    `probabilities` are out of sample, (n, c); a row of NaN was never seen. `labels` are codes, or names with
+    `classes` in the order of the columns. `margin` ranks the predictions where given (the logits' does not saturate);
+    `score`, the in-sample one, is a cross-check. `trusted` is (index, true labels) of a random sample; `audited` is
+    (index, is_right) of examples drawn at random within their label.
+    """
+    P, given, names = checked(probabilities, labels, classes)
+    seen = np.flatnonzero(~np.isnan(P[:, 0]))
+    total, c = P.shape
+    known = None if trusted is None else _known(trusted, given, names)
+    answers = None if audited is None else _answers(audited, given, c)
+    margins, scores = per_example("margin", margin, seen, total), per_example("score", score, seen, total)
+    P, codes = P[seen], given[seen]
+
+    counts = label_counts(codes, c)
+    table = count(P, codes, c, margins)
+    found = slope(P, codes, c, table)
+    rng = np.random.default_rng(seed)
+    believed = belief.from_counts(table, counts, found, rng)
+    if known is not None and known.any():
+        believed = belief.with_trusted(believed, known, counts, rng)
+    if answers is not None and answers[1].any():
+        believed = belief.with_answers(believed, *answers, counts, rng)
+
+    low, high = interval(believed.rate, believed.draws, level)
+    mixture = None if scores is None else gaussian_mixture(scores, codes, c)
+    return Estimate(
+        classes=names,
+        noise_rate=believed.rate,
+        low=low,
+        high=high,
+        transition=believed.transition,
+        prior=believed.prior,
+        evidence=words.evidence(found, len(codes), known, answers),
+        depends_on_example=found.depends_on_example,
+        slope=found,
+        notes=words.notes(names, counts, table, believed.rate, mixture, total - len(seen)),
+        level=level,
+        draws=believed.draws,
+        transition_draws=believed.transition_draws.astype(np.float32),
+    )
+
+
+def _known(trusted: tuple[Any, Any], given: np.ndarray, names: list[Any]) -> np.ndarray:
+    index, true = check_index("trusted", *trusted, len(given))
+    return trusted_counts(given[index], codes_among("The true labels of trusted", true, names), len(names))
+
+
+def _answers(audited: tuple[Any, Any], given: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
+    index, right = check_index("audited", *audited, len(given))
+    if right.size and not (right.dtype.kind == "b" or (right.dtype.kind in "iu" and np.isin(right, (0, 1)).all())):
+        raise InputError("audited needs true or false for each example: leave out those that nobody could judge.")
+    return answers_per_label(given[index], right.astype(bool), c)

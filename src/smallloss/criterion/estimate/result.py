@@ -1,0 +1,62 @@
+"""What an estimate says: a rate, an interval and a matrix, with the draws behind them, and its evidence in words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smallloss.criterion.estimate.dependence import Slope
+from smallloss.criterion.estimate.inputs import Matrix, Vector
+from smallloss.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """noise_rate[k], the share of wrong ones among the examples labelled k, with the `level` interval low, high.
+
+    transition has a row for each true class; prior is the true class distribution; the three agree exactly through
+    the bridge η_k = 1 - p_k T_kk / sum_i p_i T_ik. draws and transition_draws carry the uncertainty on.
+    """
+
+    classes: Sequence[Any]
+    noise_rate: Vector
+    low: Vector
+    high: Vector
+    transition: Matrix
+    prior: Vector
+    evidence: str
+    depends_on_example: bool | None
+    slope: Slope
+    notes: tuple[str, ...]
+    level: float
+    draws: NDArray[np.float64]
+    transition_draws: NDArray[np.float32]
+
+    def interval(self, level: float) -> tuple[Vector, Vector]:
+        """Quantiles of the draws, widened where need be to hold the estimate itself."""
+        return interval(self.noise_rate, self.draws, level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the draws, ready for JSON."""
+        return {
+            "classes": list(self.classes),
+            "noise_rate": self.noise_rate.tolist(),
+            "low": self.low.tolist(),
+            "high": self.high.tolist(),
+            "level": self.level,
+            "transition": self.transition.tolist(),
+            "prior": self.prior.tolist(),
+            "evidence": self.evidence,
+            "depends_on_example": self.depends_on_example,
+            "slope": {name: value if np.isfinite(value) else None for name, value in vars(self.slope).items()},
+            "notes": list(self.notes),
+        }
+
+
+def interval(rate: Vector, draws: Vector, level: float) -> tuple[Vector, Vector]:
+    if not 0 < level < 1:
+        raise InputError(f"level is the share of intervals that hold the truth, between 0 and 1; it was {level}.")
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return np.minimum(low, rate), np.maximum(high, rate)

@@ -1,0 +1,253 @@
+"""The verdict on a dataset: Theorems 1 and 2 on an estimated T, its uncertainty carried through, and the audit.
+
+Theorem 2's epsilon is a supremum that no network meets; what is asked here instead is for how many examples the
+network is near enough, out of sample. What noisy labels alone cannot show is said, unless answers by hand show it.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import logit
+
+from smallloss.criterion import audit as by_hand
+from smallloss.criterion.audit import Answers, Interval
+from smallloss.criterion.data_verdict import (
+    CLEARED,
+    FAILS_BELOW,
+    MATERIAL,
+    ClassVerdict,
+    DataVerdict,
+    Trust,
+    share,
+    some,
+)
+from smallloss.criterion.estimate import Estimate
+from smallloss.criterion.labels import encode_among, to_numpy
+from smallloss.criterion.selection import Selection
+from smallloss.criterion.verdict import Break, quoted
+from smallloss.errors import InputError
+
+FAILING_SHARE = 0.10  # of the kept examples: more than this in failing classes turns the run red
+SUPPORT = 0.25  # an audit bears the estimated precision out if its low end is no further below than this
+BIN = 50  # examples that a bin has at least
+LEAST = 0.02  # no label is called right or wrong with more certainty than 1 - LEAST
+
+MAJORITY_FLIP = (
+    "Noisy labels alone cannot reveal a majority flip: where most examples of a class carry one wrong label, the "
+    "network learns that label, and the estimate takes it for the right one. An audit by hand would show it."
+)
+CLASS_CONDITIONAL = "The theorems assume noise that depends on the true class only, not on the single example."
+DEPENDS = "This noise seems to depend on the single example; the theorems do not cover it."
+
+
+def judge(
+    estimate: Estimate, selection: Selection, probabilities: Any, labels: Any, *, audit: Answers | None = None
+) -> DataVerdict:
+    """Theorems 1 and 2 on an estimated T: may the kept examples be relied on?
+
+    probabilities: (n, classes), the network's g(x), out of sample. audit: what a person said of a sample that
+    `audit.draw` chose from this selection.
+    """
+    g, y = _checked(estimate, selection, probabilities, labels)
+    ranked = selection.rank_in_class > 0
+    bins = _bins(g, ranked)
+    labelled, kept = (_counts(bins[of], y[of], g.shape[1]) for of in (ranked, selection.mask))
+    precision, of_class = _precision(labelled, kept, estimate)
+    swaps: dict[tuple[int, int], float] = {}
+    if audit is not None:
+        right = right_probability(labelled, estimate.transition)
+        shares = [(of * right).sum(0) / np.maximum(of.sum(0), 1) for of in (kept, labelled - kept)]
+        swaps = swap_odds(audit, np.where(audit.kept, *(share[audit.label] for share in shares)), estimate.transition)
+    classes = tuple(
+        _class_verdict(k, estimate, selection, g, y, of_class[k], swaps) for k in range(len(selection.classes))
+    )
+    audited = None if audit is None else by_hand.kept_precision(audit)
+    red, amber = _reasons(classes, estimate, precision, audited, audit)
+    trust: Trust = "do not trust" if red else "caution" if amber else "trust"
+    return DataVerdict(
+        trust=trust,
+        classes=classes,
+        precision=precision,
+        audited=audited,
+        answers=(0, 0, 0) if audit is None else (*audit.counts()[1].tolist(), int((~audit.decided).sum())),
+        reasons=(*red, *amber),
+        limits=_limits(estimate, audit),
+    )
+
+
+def right_probability(labelled: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """P(true class = k | bin, label k) = h_k T_kk / sum_j h_j T_jk at [bin, k], by Bayes.
+
+    `labelled` counts the labels in bins of examples that look alike to the network, out of sample. Under
+    class-conditional noise their shares are T^t h (the g* of Lemma 2), h being the true classes of the bin, so h is
+    solved for and moved into the simplex. Counts are calibrated where a network's own probabilities are not.
+    """
+    shares = labelled / np.maximum(labelled.sum(1, keepdims=True), 1)
+    h = np.clip(np.linalg.lstsq(T.T, shares.T, rcond=None)[0].T, 0, None)
+    h /= np.maximum(h.sum(1, keepdims=True), 1e-12)
+    total = h @ T
+    return np.divide(h * T.diagonal(), total, out=np.zeros_like(h), where=total > 0)
+
+
+def _bins(g: np.ndarray, ranked: np.ndarray) -> np.ndarray:
+    """Examples that look alike: the same prediction, and the same tenth of its confidence, of BIN or more each."""
+    bins = np.zeros(len(g), np.int64)
+    predicted, confidence = g.argmax(1), g.max(1)
+    for k in range(g.shape[1]):
+        members = np.flatnonzero(ranked & (predicted == k))
+        parts = np.clip(len(members) // BIN, 1, 10)
+        order = members[np.argsort(confidence[members], kind="stable")]
+        bins[order] = 10 * k + np.arange(len(order)) * parts // max(len(order), 1)
+    return bins
+
+
+def swap_odds(answers: Answers, right: np.ndarray, T: np.ndarray) -> dict[tuple[int, int], float]:
+    """How much likelier the answers are if two classes are swapped, for each pair that an answer speaks for.
+
+    `right` is P(label right) of each answered example, as estimated for its label and stratum. A majority flip
+    between two classes turns P(right) into 1 - P(right) under both labels, so each answer multiplies the odds by one
+    over the other. "Wrong, it is j" against the estimate names the pair; "right" against it names the label and the
+    class that the estimate mixes it up with most. Where kept examples of the pair turn out wrong at least as often as
+    right, the odds are even at least, however little the estimate promised.
+    """
+    right = np.clip(right, LEAST, 1 - LEAST)
+    odds = np.where(answers.right, -1, 1) * logit(right)
+    rival = np.where(np.eye(len(T), dtype=bool), -1, T).argmax(0)
+    other = np.where(answers.right, rival[answers.label], answers.true)
+    against = answers.decided & (other >= 0) & (odds > 0)
+    found = {}
+    for pair in zip(answers.label[against].tolist(), other[against].tolist(), strict=True):
+        among = np.isin(answers.label, pair) & np.isin(answers.true, pair)
+        kept = among & answers.kept
+        wrong, right_ones = (int(of[kept].sum()) for of in (answers.wrong, answers.right))
+        least = 1.0 if wrong >= max(2, right_ones) else 0.0
+        found[min(pair), max(pair)] = max(least, float(np.exp(odds[among].sum())))
+    return found
+
+
+def _precision(
+    labelled: np.ndarray, kept: np.ndarray, estimate: Estimate
+) -> tuple[Interval | None, list[float | None]]:
+    """The share of right labels among the kept: all, with a 90 % interval over the draws of T, and per class.
+
+    `labelled` and `kept` count examples at [bin, label]. Within a bin the ranks may know more than the bin does,
+    so the estimate is on the careful side.
+    """
+    of_class = kept.sum(0)
+    if not of_class.any():
+        return None, [None] * len(of_class)
+    right = [(kept * right_probability(labelled, T)).sum(0) for T in (estimate.transition, *estimate.transition_draws)]
+    whole = np.array([float(count.sum()) for count in right]) / of_class.sum()
+    low, high = np.quantile(whole, (0.05, 0.95))
+    interval = Interval(float(whole[0]), float(min(low, whole[0])), float(max(high, whole[0])))
+    return interval, [float(r / n) if n else None for r, n in zip(right[0], of_class, strict=True)]
+
+
+def _class_verdict(
+    k: int, estimate: Estimate, selection: Selection, g: np.ndarray, y: np.ndarray, precision: float | None,
+    swaps: dict[tuple[int, int], float],
+) -> ClassVerdict:  # fmt: skip
+    draws, T = estimate.transition_draws, estimate.transition
+    others = np.arange(len(T)) != k
+    margins = draws[:, k, k] - draws[:, others, k].max(1)
+    rows = draws[:, k, k] - draws[:, k, others].max(1)
+    margin = float(T[k, k] - T[others, k].max())
+    nearest = int(np.flatnonzero(others)[T[others, k].argmax()])
+    odds, rival = max(((odds, sum(pair) - k) for pair, odds in swaps.items() if k in pair), default=(0.0, nearest))
+    nearest = rival if odds > CLEARED else nearest
+    of = (y == k) & (selection.rank_in_class > 0)
+    near = np.abs(g[of, k] - T[g[of].argmax(1), k]) < margin / 2
+    low, high = (float(q) for q in np.quantile(margins, (0.05, 0.95)))
+    names = [str(name) for name in selection.classes.tolist()]
+    return ClassVerdict(
+        name=names[k],
+        kept=int(np.count_nonzero(selection.mask & (y == k))),
+        noise_rate=float(estimate.noise_rate[k]),
+        precision=precision,
+        ranking_certainty=float((margins > 0).mean()),
+        classifier_certainty=float((rows > 0).mean()),
+        margin=Interval(margin, min(low, margin), max(high, margin)),
+        covered=float(near.mean()) if of.any() else None,
+        pair=Break(names[nearest], names[k], float(T[nearest, k]), float(T[k, k])),
+        swap_odds=odds,
+    )
+
+
+def _reasons(
+    classes: tuple[ClassVerdict, ...], estimate: Estimate, precision: Interval | None, audited: Interval | None,
+    audit: Answers | None,
+) -> tuple[list[str], list[str]]:  # fmt: skip
+    """Why not to trust at all, and why to take care."""
+    red, amber = [], []
+    kept = [one.kept for one in classes]
+    failing = share(kept, [one.fails for one in classes])
+    doubtful = share(kept, [one.fails or one.doubtful for one in classes])
+    errs = [one.classifier_certainty < FAILS_BELOW for one in classes]
+    if precision is None:
+        return ["nothing is kept, so there is nothing to rely on."], []
+    if failing > FAILING_SHARE:
+        red.append(f"{failing:.1%} of them carry labels whose ranking breaks ({_named(classes, 'fails')}).")
+    elif failing:
+        amber.append(f"under {_named(classes, 'fails')} the ranking breaks; leave these out ({failing:.1%} of them).")
+    if not failing and doubtful > FAILING_SHARE:
+        amber.append(f"{doubtful:.1%} of them carry labels whose ranking is in doubt ({_named(classes, 'doubtful')}).")
+    if share(estimate.prior, errs) > FAILING_SHARE:
+        wrong = [quoted(one.name) for one, err in zip(classes, errs, strict=True) if err]
+        amber.append(f"a classifier fitted to all labels errs on {some(wrong)}, so its predictions mislead there.")
+    if audited is None or audit is None:
+        return red, amber + ([DEPENDS] if estimate.depends_on_example else [])
+    decided = int(audit.counts()[1][0])
+    if audited.high < precision.low - MATERIAL:
+        red.append(
+            f"by hand {audited.value:.0%} of {decided} kept labels were right (at most {audited.high:.0%} of all), "
+            f"where the theory with the estimated noise promises {precision.value:.0%}."
+        )
+    elif audited.low < precision.low - SUPPORT:
+        amber.append(
+            f"{decided} answers on kept examples bear out no more than {audited.low:.0%} right labels, where the "
+            f"theory with the estimated noise promises {precision.value:.0%}; look at more."
+        )
+    return red, amber
+
+
+def _limits(estimate: Estimate, audit: Answers | None) -> tuple[str, ...]:
+    depends = DEPENDS if estimate.depends_on_example else CLASS_CONDITIONAL
+    if audit is None:
+        return (MAJORITY_FLIP, depends)
+    per_class = np.bincount(audit.label[audit.decided & audit.kept], minlength=len(estimate.classes))
+    unseen = int(np.count_nonzero(per_class == 0))
+    seen = f" Of {unseen} of the {len(per_class)} labels no kept example was answered." if unseen else ""
+    return (
+        "The answers by hand speak for the kept examples as a whole, and for the noise whatever it depends on; "
+        f"a majority flip in one class shows only where that class was looked at.{seen}",
+        depends,
+    )
+
+
+def _checked(
+    estimate: Estimate, selection: Selection, probabilities: Any, labels: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    names, known = ([str(name) for name in np.asarray(x).tolist()] for x in (selection.classes, estimate.classes))
+    if names != known:
+        raise InputError(f"The estimate is for the classes {known[:10]}, the selection for {names[:10]}: not the same.")
+    _, y = encode_among(labels, selection.classes)
+    if not np.array_equal(y, selection.class_index):
+        raise InputError("These labels are not the ones that the selection was made from, or not in its order.")
+    g = np.array(to_numpy(probabilities), np.float64)
+    if g.shape != (len(y), len(names)):
+        raise InputError(f"probabilities have shape {g.shape}: expected ({len(y)}, {len(names)}).")
+    bad = ~((g >= 0).all(1) & (np.abs(g.sum(1) - 1) <= 0.01)) & (selection.rank_in_class > 0)
+    if bad.any():
+        i = int(bad.argmax())
+        raise InputError(
+            f"The probabilities of index {i} are not from 0 to 1 with the sum 1 (their sum is {g[i].sum():g})."
+        )
+    return np.nan_to_num(g), y.astype(np.int64)
+
+
+def _counts(bins: np.ndarray, y: np.ndarray, classes: int) -> np.ndarray:
+    return np.bincount(bins * classes + y, minlength=10 * classes * classes).reshape(-1, classes)
+
+
+def _named(classes: tuple[ClassVerdict, ...], what: str) -> str:
+    return some([quoted(one.name) for one in classes if getattr(one, what)])

@@ -1,0 +1,78 @@
+"""RSL in scikit-learn's shape: fit on labels that are partly wrong, predict."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from smallloss import methods
+from smallloss.data.arrays import from_arrays
+from smallloss.learning.inference import predict_probabilities
+from smallloss.learning.task import Task, pick_device
+from smallloss.methods import presets
+from smallloss.methods.small_loss import Noise
+from smallloss.methods.unknown_noise import learn_noise
+
+
+class RSLClassifier(ClassifierMixin, BaseEstimator):
+    """The paper's methods as an estimator: all examples are learnt from, none is held out.
+
+    After `fit`: `selection_` (which examples were kept, which are likely wrong), `noise_rate_` per class,
+    `network_`, `classes_`. X is [n, features] or pictures; y are labels of any kind. With noise_rate=None the
+    rates are estimated.
+    """
+
+    def __init__(
+        self,
+        net: Any = None,
+        *,
+        method: str = "rsl",
+        noise_rate: float | Mapping[Any, float] | None = None,
+        preset: str | None = None,
+        epochs: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+        device: str = "auto",
+        random_state: int = 0,
+    ) -> None:
+        self.net = net
+        self.method = method
+        self.noise_rate = noise_rate
+        self.preset = preset
+        self.epochs = epochs
+        self.settings = settings
+        self.device = device
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> "RSLClassifier":
+        """Find the wrong labels of y and learn in spite of them."""
+        labels = np.asarray(y)
+        self._dataset = from_arrays(np.asarray(X), labels)
+        # Classes are text inside; outside they stay what y holds.
+        by_text = {str(label): label for label in np.unique(labels).tolist()}
+        self.classes_ = np.array([by_text[name] for name in self._dataset.classes])
+        self.n_features_in_ = int(np.prod(self._dataset.in_shape))
+        device = pick_device(self.device)
+        settings = presets.choose(
+            self.preset, device.type, self._dataset, net=self.net, epochs=self.epochs, changes=self.settings
+        )
+        task = Task(self._dataset, np.arange(len(labels)), {}, seed=self.random_state, device=device)
+        rate = self.noise_rate
+        given = {str(label): value for label, value in rate.items()} if isinstance(rate, Mapping) else rate
+        noise = Noise(given) if given is not None else learn_noise(task, settings).noise
+        learned = methods.get(self.method).train(task, settings, noise)
+        self._network = learned.fitted.network
+        self.network_ = self._network.module
+        self.selection_ = learned.selection
+        self.noise_rate_ = None if learned.selection is None else learned.selection.quota.noise_rate
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class, in the order of `classes_`."""
+        check_is_fitted(self)
+        return predict_probabilities(self._network, self._dataset, X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each example."""
+        return self.classes_[self.predict_proba(X).argmax(1)]

@@ -1,0 +1,68 @@
+"""Predictions for every example by a network that never saw it: two half-trainings, each judging the other half.
+
+Noise rates cannot be estimated from predictions in sample: a network that has learnt a wrong label agrees with it.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from smallloss.learning.recipe import Recipe
+from smallloss.learning.stage import Stage
+from smallloss.learning.task import Task
+from smallloss.methods.presets import Settings
+from smallloss.methods.small_loss import new_network
+from smallloss.methods.supervised import Supervised
+
+
+class HalfTraining(Supervised):
+    """Learns from some examples; the mean prediction for the others is taken over the scored epochs."""
+
+    def __init__(self, task: Task, name: str, examples: np.ndarray, others: np.ndarray, recipe: Recipe) -> None:
+        super().__init__(task, name, examples, recipe)
+        self.others = others
+        self.total = torch.zeros(len(others), task.classes, device=task.device)
+        self.epochs = 0
+
+    def after_epoch(self, stage: Stage, epoch: int) -> dict[str, float]:
+        if epoch in stage.record:
+            self.total += stage.probabilities(self.others)
+            self.epochs += 1
+        return {}
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"total": self.total.cpu().numpy(), "epochs": np.array(self.epochs)}
+
+    def load_state(self, state: dict[str, np.ndarray]) -> None:
+        self.total.copy_(torch.from_numpy(state["total"]))
+        self.epochs = int(state["epochs"])
+
+
+def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
+    """g(x) of every row, [n, c]: training rows by the other half's network, held-out rows by both."""
+    total = np.zeros((len(task.dataset), task.classes))
+    judged = np.zeros(len(task.dataset))
+    recipe = replace(settings.stage1, epochs=max(2, round(settings.half_epochs * settings.stage1.epochs)))
+    recipe = replace(recipe, evaluate_every=recipe.epochs)
+    half = _halves(task)
+    for which in (0, 1):
+        name = f"half{which}"
+        others = np.concatenate([task.train[half != which], task.held_out])
+        objective = HalfTraining(task, name, task.train[half == which], others, recipe)
+        record = settings.scored_epochs(recipe.epochs)
+        stage = Stage(task, name, objective, recipe, [new_network(task, settings, name)], record=record)
+        task.finished[name] = stage.fit()
+        total[others] += (objective.total / objective.epochs).cpu().numpy()
+        judged[others] += 1
+    return total / judged[:, None]
+
+
+def _halves(task: Task) -> np.ndarray:
+    """0 or 1 for each training row: every observed class divided evenly, at random."""
+    labels = task.dataset.labels[task.train]
+    shuffled = task.draws.permutations("halves", [0], len(labels))[0].cpu().numpy()
+    order = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    half = np.empty(len(labels), dtype=np.int64)
+    half[order] = np.arange(len(labels)) % 2
+    return half

@@ -1,0 +1,39 @@
+"""When nobody knows the noise rates: estimate them from predictions out of sample, and say how sure."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from smallloss.criterion.estimate import Estimate, estimate
+from smallloss.learning.task import Task
+from smallloss.methods.out_of_sample import out_of_sample
+from smallloss.methods.presets import Settings
+from smallloss.methods.small_loss import Noise, warm_up
+
+_SAFETY_LEVEL = 0.8  # prop(i) stays below 1 minus the upper end of this interval
+
+
+@dataclass
+class NoiseFound:
+    """Estimated rates in the form a selection takes them, and what they stand on."""
+
+    noise: Noise
+    estimate: Estimate
+    probabilities: np.ndarray  # out of sample, for every row of the dataset
+
+
+def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> NoiseFound:
+    """Rates, prior and intervals of the training part; a prior that was given is kept."""
+    stage1 = warm_up(task, settings)
+    assert stage1.ledger is not None
+    probabilities = out_of_sample(task, settings)
+    rows = task.train
+    found = estimate(
+        probabilities[rows],
+        np.array(task.dataset.classes)[task.dataset.labels[rows]],
+        classes=task.dataset.classes,
+        score=stage1.ledger.score(settings.score)[rows],
+        seed=task.seed,
+    )
+    noise = replace(given or Noise(), noise_rate=found.noise_rate, upper=found.interval(_SAFETY_LEVEL)[1])
+    return NoiseFound(noise if noise.prior is not None else replace(noise, prior=found.prior), found, probabilities)

@@ -1,0 +1,91 @@
+"""audit.html: the examples to look at, one by one, answered from the keyboard and saved without a server."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smallloss import files
+from smallloss.data.dataset import Dataset
+from smallloss.data.tables import defuse
+from smallloss.report.pictures import data_address
+
+COLUMNS = ("id", "index", "given_label", "predicted_label", "stratum", "answer", "true_label", "run")
+LONGEST_SIDE = 384
+VALUES_SHOWN = 64
+
+_TEMPLATE = "audit.html.jinja"
+
+
+@dataclass(frozen=True)
+class Question:
+    """One example to look at: a row of the table, and what the page shows of it."""
+
+    id: str
+    index: int
+    given: int  # position among the classes
+    predicted: str
+    stratum: str
+    picture: str | None = None  # a PNG as a data address
+    text: str = ""
+
+
+def write_audit_page(
+    path: str | Path, questions: Sequence[Question], classes: Sequence[str], *, name: str, run: str
+) -> Path:
+    """The page; the same questions give the same bytes."""
+    return files.write_text(path, audit_page(questions, classes, name=name, run=run))
+
+
+def audit_page(questions: Sequence[Question], classes: Sequence[str], *, name: str, run: str) -> str:
+    """The page as a text. What the run thinks of an example stays in the table: it would lead the one who answers."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["sha256"] = _sha256
+    data = {
+        "run": run,
+        "columns": COLUMNS,
+        "classes": classes,
+        "cells": [defuse(text) for text in classes],  # as a spreadsheet may read them
+        "questions": [_shown(one, classes) for one in questions],
+    }
+    return environment.get_template(_TEMPLATE).render(name=name, data=_json(data), count=len(questions))
+
+
+def shown_inputs(data: Dataset, index: int) -> dict[str, Any]:
+    """What the page shows of an example: its picture, or its values as text."""
+    if data.is_image:
+        return {"picture": data_address(np.asarray(data.inputs[index]), LONGEST_SIDE)}
+    row = np.asarray(data.inputs[index])
+    more = f" … and {len(row) - VALUES_SHOWN} more" if len(row) > VALUES_SHOWN else ""
+    return {"text": "  ".join(f"{value:g}" for value in row[:VALUES_SHOWN].tolist()) + more}
+
+
+def _shown(one: Question, classes: Sequence[str]) -> dict[str, Any]:
+    cells = [defuse(one.id), str(one.index), defuse(classes[one.given]), defuse(one.predicted), one.stratum]
+    return {"id": one.id, "given": one.given, "picture": one.picture, "text": one.text, "cells": cells}
+
+
+def _json(data: dict[str, Any]) -> Any:
+    """JSON that can stand in a script element: no text in it can end the element or open a comment."""
+    from markupsafe import Markup
+
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False)
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+def _sha256(script: str) -> str:
+    """The hash by which a Content-Security-Policy lets this one script run and no other."""
+    return base64.b64encode(hashlib.sha256(str(script).encode("utf-8")).digest()).decode("ascii")

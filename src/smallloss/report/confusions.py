@@ -1,0 +1,54 @@
+"""T for a reader: a small matrix where it fits, otherwise the most frequent confusions in words."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from smallloss.criterion.verdict import one_line
+from smallloss.report.result import Result
+
+CLASSES_SHOWN = 12
+PAIRS_SHOWN = 12
+_SHADES = 9
+_WORTH_NAMING = 0.02
+
+
+@dataclass(frozen=True)
+class Cell:
+    share: str
+    shade: int  # 0 .. _SHADES, by the share; the diagonal stands apart
+    diagonal: bool
+
+
+@dataclass(frozen=True)
+class Confusions:
+    """T[i, j]: how often a true i is labelled j."""
+
+    estimated: bool
+    names: list[str]
+    rows: list[list[Cell]]  # empty where there are too many classes for a matrix
+    pairs: list[tuple[str, str, str]]  # true class, the label it got, how often
+
+
+def confusions(result: Result) -> Confusions | None:
+    """From the estimate, or from the T that was known; None where there is neither."""
+    known = result.settings.get("noise", {}).get("transition")
+    if result.estimate is None and known is None:
+        return None
+    T = np.asarray(known if result.estimate is None else result.estimate.transition, dtype=np.float64)
+    names = [one_line(name) for name in result.dataset.classes]
+    rows = [[_cell(T, i, j) for j in range(len(T))] for i in range(len(T))] if len(T) <= CLASSES_SHOWN else []
+    return Confusions(result.estimate is not None, names, rows, _pairs(T, names))
+
+
+def _cell(T: np.ndarray, i: int, j: int) -> Cell:
+    if T[i, j] < 0.005:
+        return Cell("", 0, i == j)
+    return Cell(f"{100 * T[i, j]:.0f}", int(np.ceil(_SHADES * min(T[i, j], 1.0))), i == j)
+
+
+def _pairs(T: np.ndarray, names: list[str]) -> list[tuple[str, str, str]]:
+    flips = np.where(np.eye(len(T), dtype=bool), 0, T)
+    order = np.argsort(-flips, axis=None, kind="stable")[:PAIRS_SHOWN]
+    found = [(int(k) // len(T), int(k) % len(T)) for k in order]
+    return [(names[i], names[j], f"{100 * T[i, j]:.0f} %") for i, j in found if flips[i, j] >= _WORTH_NAMING]

@@ -1,0 +1,295 @@
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest
+
+from smallloss.criterion import audit
+from smallloss.criterion.audit import NONE, UNSURE, Answers, corrected, draw, pin, pins, read_answers, stratified
+from smallloss.criterion.selection import select
+from smallloss.errors import InputError
+
+CLASSES = np.array(["cat", "dog", "bird"])
+
+
+def selection_of(n: int = 600, seed: int = 0, rate: float = 0.3):
+    rng = np.random.default_rng(seed)
+    return select(rng.random(n), CLASSES[rng.integers(0, 3, n)], rate, classes=CLASSES)
+
+
+def answers_of(selection, right: float, dropped_right: float, kept: int = 40, dropped: int = 20) -> Answers:
+    """The first share of each stratum right, the others truly of the next class."""
+    sample = draw(selection, kept=kept, dropped=dropped)
+    label = selection.class_index[sample.index].astype(np.int64)
+    order = np.where(sample.kept, np.cumsum(sample.kept) / kept, np.cumsum(~sample.kept) / dropped)
+    is_right = order <= np.where(sample.kept, right, dropped_right) + 1e-9
+    return Answers(sample.index, sample.kept, label, np.where(is_right, label, (label + 1) % 3))
+
+
+# --- drawing ----------------------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 10), kept=st.integers(0, 30), more=st.integers(1, 30), dropped=st.integers(1, 30))
+@settings(max_examples=30, deadline=None)
+def test_a_larger_draw_holds_the_smaller(seed: int, kept: int, more: int, dropped: int) -> None:
+    selection = selection_of(200)
+    small = draw(selection, kept=kept, dropped=dropped, seed=seed)
+    large = draw(selection, kept=kept + more, dropped=dropped, seed=seed)
+    assert set(small.index) <= set(large.index)
+    assert np.array_equal(small.index, draw(selection, kept=kept, dropped=dropped, seed=seed).index)
+    assert np.array_equal(small.kept, selection.mask[small.index])
+    assert small.kept.sum() == kept
+    rest = draw(selection, kept=more, dropped=1, seed=seed, answered=small.index)
+    assert not set(rest.index) & set(small.index)
+    assert set(rest.index[rest.kept]) | set(small.index[small.kept]) == set(large.index[large.kept])
+
+
+def test_a_draw_is_random_over_all_classes_and_takes_no_more_than_there_is() -> None:
+    selection = selection_of(30)
+    everything = draw(selection, kept=1000, dropped=1000)
+    assert sorted(everything.index) == list(range(30))
+    hits = np.zeros(30)
+    for seed in range(400):
+        hits[draw(selection, kept=5, dropped=0, seed=seed).index] += 1
+    assert hits[~selection.mask].sum() == 0
+    expected = 400 * 5 / selection.mask.sum()
+    assert np.abs(hits[selection.mask] - expected).max() < 5 * np.sqrt(expected)
+
+
+def test_never_seen_examples_are_never_drawn() -> None:
+    score = np.arange(20.0)
+    score[::2] = np.nan
+    selection = select(score, ["a"] * 20, 0.2)
+    assert set(draw(selection, kept=20, dropped=20).index) == set(range(1, 20, 2))
+
+
+def test_nothing_to_draw_is_a_sentence() -> None:
+    selection = selection_of(20)
+    with pytest.raises(InputError, match="looks at nothing"):
+        draw(selection, kept=0, dropped=0)
+    with pytest.raises(InputError, match="all of them have an answer"):
+        draw(selection, answered=range(20))
+
+
+# --- answers ----------------------------------------------------------------------------------------------
+
+
+def test_answers_are_read() -> None:
+    selection = select([0.1, 0.2, 0.3, 0.4, 0.5], ["cat", "cat", "dog", "dog", "bird"], 0.3, classes=CLASSES)
+    answers = read_answers(selection, range(5), ["right", " Wrong", "none", "unsure", None], ["", "dog", "", None, ""])
+    assert answers.true.tolist() == [0, 1, NONE, UNSURE]
+    assert answers.right.tolist() == [True, False, False, False]
+    assert answers.wrong.tolist() == [False, True, True, False]
+    assert answers.empty == 1
+    assert pins(answers) == {0: 0, 1: 1, 2: NONE}
+
+
+@pytest.mark.parametrize(
+    "answer, true, sentence",
+    [
+        (["maybe"], [""], "index 0 is 'maybe'"),
+        ([""], ["dog"], "is empty, though a true label is given"),
+        (["wrong"], [""], "does not say what it is"),
+        (["wrong"], ["cat"], "names 'cat', the label it has"),
+        (["wrong"], ["cow"], "'cow', which is none of the classes 'cat', 'dog', 'bird'"),
+        (["right"], ["dog"], "is right, but names 'dog'"),
+        (["none"], ["dog"], "is none, but names 'dog'"),
+        (["unsure"], [""], r"Every answer \(1\) is unsure"),
+        ([""], [""], "None of the 1 examples has an answer"),
+        (["right", "right"], ["", ""], "comes twice"),
+    ],
+)
+def test_bad_answers_are_sentences(answer: list[str], true: list[str], sentence: str) -> None:
+    selection = select([0.1, 0.2, 0.3], ["cat", "dog", "bird"], 0.3, classes=CLASSES)
+    with pytest.raises(InputError, match=sentence):
+        read_answers(selection, [0] * len(answer), answer, true)
+
+
+# --- intervals --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 7, 40])
+def test_the_precision_of_the_kept_is_clopper_pearson(wrong: int) -> None:
+    kept = np.arange(60) < 40
+    answers = Answers(np.arange(60), kept, np.zeros(60, int), (np.arange(60) < wrong).astype(int))
+    known = binomtest(40 - wrong, 40).proportion_ci(0.95, method="exact")
+    assert audit.kept_precision(answers) == pytest.approx((1 - wrong / 40, known.low, known.high), abs=1e-9)
+
+
+def test_unsure_answers_are_no_evidence() -> None:
+    true = np.array([0, 0, 1, UNSURE, UNSURE])
+    answers = Answers(np.arange(5), np.ones(5, bool), np.zeros(5, int), true)
+    known = binomtest(2, 3).proportion_ci(0.95, method="exact")
+    assert audit.kept_precision(answers) == pytest.approx((2 / 3, known.low, known.high))
+
+
+def test_one_stratum_alone_is_clopper_pearson_and_no_answers_say_nothing() -> None:
+    known = binomtest(3, 40).proportion_ci(0.95, method="exact")
+    assert stratified([3, 0], [40, 0], [500, 0]) == pytest.approx((3 / 40, known.low, known.high))
+    assert stratified([0, 3], [0, 40], [0, 500]) == pytest.approx((3 / 40, known.low, known.high))
+    assert stratified([0, 0], [0, 0], [5, 5]) == pytest.approx((0.5, 0, 1))
+    blind = stratified([2, 0], [40, 0], [600, 400])  # nobody looked at the dropped: all of them may be wrong
+    assert blind.low < 0.05
+    assert blind.high > 0.4
+
+
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_the_stratified_interval_holds_its_value_and_mirrors(data: st.DataObject) -> None:
+    m = [data.draw(st.integers(1, 25)) for _ in range(2)]
+    k = [data.draw(st.integers(0, most)) for most in m]
+    size = [data.draw(st.integers(1, 1000)) for _ in range(2)]
+    value, low, high = stratified(k, m, size)
+    assert 0 <= low <= value <= high <= 1
+    mirror = stratified(np.subtract(m, k), m, size)
+    assert mirror == pytest.approx((1 - value, 1 - high, 1 - low), abs=1e-5)
+    wider = stratified(k, m, size, 0.99)
+    assert wider.low <= low + 1e-5
+    assert wider.high >= high - 1e-5
+
+
+@pytest.mark.parametrize("kept_share", [0.65, 0.4])
+def test_the_stratified_interval_covers_at_least_its_level(kept_share: float) -> None:
+    """The coverage itself, not a simulation of it: every outcome of a small audit with its probability."""
+    m, size = (12, 6), (1000 * kept_share, 1000 * (1 - kept_share))
+    ends = np.array([[stratified([i, j], m, size)[1:] for j in range(m[1] + 1)] for i in range(m[0] + 1)])
+    for p in (0.0, 0.01, 0.05, 0.1, 0.3, 0.5):
+        for q in (0.05, 0.3, 0.5, 0.8, 0.95, 1.0):
+            chance = np.outer(binom.pmf(np.arange(13), 12, p), binom.pmf(np.arange(7), 6, q))
+            truth = kept_share * p + (1 - kept_share) * q
+            covers = (ends[..., 0] <= truth + 1e-5) & (truth <= ends[..., 1] + 1e-5)
+            assert (chance * covers).sum() >= 0.95
+
+
+@pytest.mark.parametrize("p, q", [(0.03, 0.8), (0.1, 0.5)])
+def test_the_default_audit_covers_in_simulation(p: float, q: float) -> None:
+    rng = np.random.default_rng(0)
+    outcomes = np.column_stack([rng.binomial(40, p, 1000), rng.binomial(20, q, 1000)])
+    distinct, times = np.unique(outcomes, axis=0, return_counts=True)
+    ends = [stratified(one, (40, 20), (6500, 3500)) for one in distinct]
+    truth = 0.65 * p + 0.35 * q
+    assert times @ [end.low <= truth <= end.high for end in ends] / 1000 >= 0.95
+
+
+def test_more_answers_halve_the_interval() -> None:
+    selection = selection_of()
+    answers = answers_of(selection, 0.95, 0.3)
+    more = audit.more_to_halve(answers, selection)
+    assert 100 <= more <= 260  # four times as many, give or take the skew
+    now = audit.noise_rate(answers, selection)
+    factor = 1 + more / 60
+    wrong, asked = answers.counts()
+    then = stratified(np.round(wrong * factor), np.round(asked * factor), audit.sizes(selection))
+    assert then.high - then.low <= (now.high - now.low) / 2 + 0.005
+
+
+def test_the_pair_with_the_most_uncertainty() -> None:
+    selection = selection_of()
+    label = np.array([0, 0, 1, 2, 2, 2])
+    true = np.array([1, 1, 0, 2, 0, NONE])
+    answers = Answers(np.arange(6), np.ones(6, bool), label, true)
+    assert audit.uncertain_pair(answers, selection) == (0, 1)
+    agreed = Answers(np.arange(6), np.ones(6, bool), label, label)
+    assert audit.uncertain_pair(agreed, selection) is None
+    joint = np.array([[0.3, 0, 0], [0, 0.3, 0.05], [0.06, 0, 0.3]])
+    assert audit.uncertain_pair(agreed, selection, joint) == (0, 2)
+
+
+# --- back into the rates ----------------------------------------------------------------------------------
+
+
+def test_rates_that_the_answers_bear_out_stay() -> None:
+    selection = selection_of()
+    rates = corrected(answers_of(selection, 0.975, 0.3), selection, [0.24, 0.3, 0.26], [0.2] * 3, [0.32] * 3)
+    assert rates.source == ("as before",) * 3
+    assert rates.noise_rate == pytest.approx([0.24, 0.3, 0.26])
+    assert rates.low == pytest.approx([0.2] * 3)
+
+
+def test_rates_that_the_answers_contradict_shift_together() -> None:
+    selection = selection_of()
+    answers = answers_of(selection, 0.4, 0.3, kept=20, dropped=10)
+    before = np.array([0.05, 0.1, 0.0])
+    rates = corrected(answers, selection, before)
+    assert "shifted with all" in rates.source
+    shifted = [k for k in range(3) if rates.source[k] == "shifted with all"]
+    assert (rates.noise_rate[shifted] > before[shifted]).all()
+    assert (rates.low <= rates.noise_rate).all()
+    assert (rates.noise_rate <= rates.high).all()
+    assert ((rates.low >= 0) & (rates.high < 1)).all()
+    if len(shifted) == 3:
+        n = np.array([audit.sizes(selection, k).sum() for k in range(3)])
+        assert n @ rates.noise_rate / n.sum() == pytest.approx(audit.noise_rate(answers, selection).value, abs=1e-6)
+        odds = np.log(rates.noise_rate / (1 - rates.noise_rate)) - np.log([0.05 / 0.95, 0.1 / 0.9, 1])
+        assert odds[0] == pytest.approx(odds[1])
+
+
+def test_a_class_of_twenty_answers_speaks_for_itself() -> None:
+    selection = selection_of(300)
+    sample = draw(selection, kept=60, dropped=40)
+    label = selection.class_index[sample.index].astype(np.int64)
+    answers = Answers(sample.index, sample.kept, label, np.where(label == 0, 1, label))  # no cat is a cat
+    rates = corrected(answers, selection, [0.3, 0.3, 0.3])
+    assert rates.source[0] == "its own answers"
+    assert rates.noise_rate[0] > 0.99
+    assert rates.high[0] < 1
+    few = Answers(*(x[label == 0][:19] for x in (answers.index, answers.kept, label, answers.true)))
+    assert "its own answers" not in corrected(few, selection, [0.3, 0.3, 0.3]).source
+
+
+def test_many_answers_know_better_than_a_vague_estimate() -> None:
+    selection = selection_of(300)
+    answers = answers_of(selection, 0.9, 0.6, kept=100, dropped=60)
+    rates = corrected(answers, selection, [0.3] * 3, [0.0] * 3, [0.9] * 3)
+    assert set(rates.source) == {"its own answers"}
+    assert (rates.high - rates.low < 0.5).all()
+
+
+# --- pins -------------------------------------------------------------------------------------------------
+
+
+def test_pinned_examples_are_respected_by_a_later_selection() -> None:
+    labels = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    score = np.array([0.1, 0.2, 0.3, 9.0, 0.1, 0.2, 0.3, 0.4])
+    pinned = {3: 0, 0: 1, 4: NONE}  # the worst cat is right after all; the best cat and the best dog are not
+    selection = select(pin(score, labels, pinned), labels, 0.2)
+    assert selection.rank_in_class.tolist() == [0, 2, 3, 1, 0, 1, 2, 3]
+    assert selection.mask[3]
+    assert not selection.mask[[0, 4]].any()
+    table = selection.table()
+    audit.mark(table, labels, ["cat", "dog"], pinned)
+    assert table["audited_label"].tolist() == ["dog", None, None, "cat", None, None, None, None]
+    assert table["audit_answer"].tolist() == ["wrong", None, None, "right", "none", None, None, None]
+    assert table["is_label_issue"][[0, 3, 4]].tolist() == [True, False, True]
+    assert table["label_score"][[0, 3, 4]].tolist() == [0, 1, 0]
+    assert table["reason"][0] == "likely wrong"
+    assert not table["selected"][0]
+
+
+def test_pins_leave_other_scores_alone_and_bear_a_class_without_scores() -> None:
+    labels = np.array([0, 0, 1])
+    score = np.array([0.5, 0.7, np.nan])
+    pinned = pin(score, labels, {1: 0, 2: 1})
+    assert pinned[0] == 0.5
+    assert pinned[1] < 0.5
+    assert np.isnan(pinned[2])
+    assert np.array_equal(pin(score, labels, {}), score, equal_nan=True)
+
+
+@dataclass
+class Rows:
+    """What a run folder knows is enough: an audit needs no Selection."""
+
+    classes: np.ndarray
+    class_index: np.ndarray
+    rank_in_class: np.ndarray
+    mask: np.ndarray
+
+
+def test_the_rows_of_a_run_are_enough() -> None:
+    rows = Rows(CLASSES, np.array([0, 1, 2, 0]), np.array([1, 1, 1, 2]), np.array([True, True, False, False]))
+    assert audit.sizes(rows).tolist() == [2, 2]
+    assert audit.sizes(rows, 0).tolist() == [1, 1]
+    assert len(draw(rows).index) == 4

@@ -1,0 +1,60 @@
+"""Predictions by networks that never saw the example."""
+
+import numpy as np
+import pytest
+
+from smallloss.data.source import load
+from smallloss.learning.task import Task
+from smallloss.methods import out_of_sample as module
+from smallloss.methods import presets
+from smallloss.methods.out_of_sample import HalfTraining, _halves, out_of_sample
+
+
+@pytest.fixture
+def task() -> Task:
+    digits = load("digits")
+    rows = np.random.default_rng(0).permutation(len(digits))[:300]
+    return Task(digits, np.sort(rows[:240]), {}, seed=1)
+
+
+SETTINGS = presets.change(presets.get("cpu"), {"stage1.epochs": 6})
+
+
+def test_each_class_is_divided_evenly_and_at_random(task: Task) -> None:
+    half = _halves(task)
+    labels = task.dataset.labels[task.train]
+    counts = np.array([np.bincount(half[labels == k], minlength=2) for k in range(10)])
+    assert np.abs(counts[:, 0] - counts[:, 1]).max() <= 1
+    assert not np.array_equal(half, _halves(Task(task.dataset, task.train, {}, seed=2)))
+
+
+def test_nobody_is_judged_by_a_network_that_learnt_from_them(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[HalfTraining] = []
+
+    class Watched(HalfTraining):
+        def __init__(self, *arguments: object) -> None:
+            super().__init__(*arguments)  # type: ignore[arg-type]
+            made.append(self)
+
+    monkeypatch.setattr(module, "HalfTraining", Watched)
+    found = out_of_sample(task, SETTINGS)
+    learnt = [set(half.examples.tolist()) for half in made]
+    assert all(not set(half.others) & seen for half, seen in zip(made, learnt, strict=True))
+    assert learnt[0] | learnt[1] == set(task.train.tolist())
+    np.testing.assert_allclose(found.sum(1), 1, atol=1e-5)
+
+
+def test_they_know_something(task: Task) -> None:
+    found = out_of_sample(task, presets.change(SETTINGS, {"stage1.epochs": 15}))
+    assert (found.argmax(1) == task.dataset.labels)[task.train].mean() > 0.6
+
+
+def test_a_stopped_half_goes_on_with_what_it_had(task: Task) -> None:
+    recipe = SETTINGS.stage1
+    first = HalfTraining(task, "half0", task.train[:100], task.train[100:], recipe)
+    first.total += 0.25
+    first.epochs = 3
+    again = HalfTraining(task, "half0", task.train[:100], task.train[100:], recipe)
+    again.load_state(first.state())
+    assert again.epochs == 3
+    assert again.total.eq(0.25).all()

@@ -1,0 +1,165 @@
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from smallloss.data.dataset import Dataset
+from smallloss.report.audit_page import COLUMNS, LONGEST_SIDE, Question, audit_page, shown_inputs, write_audit_page
+
+HOSTILE = (
+    "</script><b>x",
+    "=cmd()",
+    "new\nline\x1b[31m",
+    "\"'><img src=x onerror=alert(1)>",
+    "<!--<script>",
+    "\u2028שלום",
+)
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Reader(HTMLParser):
+    """What a browser would build of the page before its script runs."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1][0] == "script":
+            self.scripts.append((self.tags[-1][1], data))
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def questions(classes: tuple[str, ...]) -> list[Question]:
+    c = len(classes)
+    return [
+        Question(f"{classes[k % c]} {k}", k, k % c, classes[(k + 1) % c], "kept", text=f"row {k}") for k in range(7)
+    ]
+
+
+def hostile_page() -> str:
+    return audit_page(questions(HOSTILE), HOSTILE, name="</title><script>alert(1)</script>", run="0123abcd")
+
+
+def test_no_name_leaves_its_place() -> None:
+    page = Reader(hostile_page())
+    assert len(page.named("script")) == 2
+    assert not page.named("b")
+    assert [attributes["id"] for attributes in page.named("img")] == ["picture"]
+    data = json.loads(next(text for attributes, text in page.scripts if attributes.get("type") == "application/json"))
+    assert data["classes"] == list(HOSTILE)
+    assert data["questions"][0]["id"] == "</script><b>x 0"
+    assert data["run"] == "0123abcd"
+
+
+def test_the_policy_lets_this_script_run_and_nothing_else() -> None:
+    page = Reader(hostile_page())
+    policy = next(tag["content"] for tag in page.named("meta") if tag.get("http-equiv") == "Content-Security-Policy")
+    script = next(text for attributes, text in page.scripts if not attributes)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy is not None
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", script)
+
+
+def test_nothing_comes_from_outside() -> None:
+    text = hostile_page()
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", text)
+    assert "http://" not in text
+    assert "https://" not in text
+    assert "@import" not in text
+    assert "url(" not in text
+
+
+def test_what_the_run_thinks_is_not_shown_but_kept_for_the_table() -> None:
+    data = json.loads(next(t for a, t in Reader(hostile_page()).scripts if a.get("type") == "application/json"))
+    assert data["columns"] == list(COLUMNS)
+    assert data["questions"][0].keys() == {"id", "given", "picture", "text", "cells"}
+    assert data["questions"][1]["cells"] == ["'=cmd() 1", "1", "'=cmd()", "new\nline\x1b[31m", "kept"]
+    assert data["cells"][1] == "'=cmd()"
+
+
+def test_every_key_has_a_button_and_progress_is_spoken() -> None:
+    page = Reader(hostile_page())
+    buttons = page.named("button")
+    assert {button.get("data-answer") for button in buttons} >= {"right", "wrong", "none", "unsure"}
+    assert {button.get("id") for button in buttons} >= {"back", "forward", "save", "take", "cancel"}
+    assert {button.get("aria-keyshortcuts") for button in buttons} >= {"r", "w", "n", "u", "ArrowLeft", "ArrowRight"}
+    spoken = {attributes.get("id") for _, attributes in page.tags if attributes.get("aria-live") == "polite"}
+    assert {"progress", "saved"} <= spoken
+    assert ("html", {"lang": "en"}) in page.tags
+    assert any(tag.get("name") == "viewport" for tag in page.named("meta"))
+
+
+def test_pictures_are_small_pngs_and_rows_are_text() -> None:
+    labels = np.zeros(1, np.int64)
+    pixels = np.zeros((1, 500, 1000, 1), np.uint8)
+    address = shown_inputs(Dataset(pixels, labels, ("a",)), 0)["picture"]
+    with Image.open(io.BytesIO(base64.b64decode(address.removeprefix("data:image/png;base64,")))) as picture:
+        assert picture.size == (LONGEST_SIDE, LONGEST_SIDE // 2)
+    row = Dataset(np.arange(100, dtype=np.float32)[None] / 4, labels, ("a",))
+    shown = shown_inputs(row, 0)["text"]
+    assert shown.startswith("0  0.25  0.5")
+    assert shown.endswith("… and 36 more")
+
+
+def test_the_same_questions_give_the_same_bytes(tmp_path: Path) -> None:
+    paths = [
+        write_audit_page(tmp_path / name, questions(HOSTILE), HOSTILE, name="n", run="r")
+        for name in ("a.html", "b.html")
+    ]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_a_browser_runs_it_from_a_file(tmp_path: Path) -> None:
+    """Keys are pressed by a few lines added for the test; its hash joins the policy."""
+    drive = (
+        "for (const key of ['r', 'u', 'n', 'w', '1', 'ArrowLeft'])"
+        " document.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));"
+        "URL.createObjectURL = (blob) => { blob.text().then((text) => {"
+        " document.body.dataset.saved = JSON.stringify(text); }); return '#'; };"
+        "document.getElementById('save').click();"
+    )
+    digest = base64.b64encode(hashlib.sha256(drive.encode()).digest()).decode()
+    text = hostile_page().replace("script-src ", f"script-src 'sha256-{digest}' ")
+    page = tmp_path / "audit.html"
+    page.write_text(text.replace("</body>", f"<script>{drive}</script></body>"), encoding="utf-8")
+    assert BROWSER is not None
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    command = [BROWSER, *options, "--virtual-time-budget=2000", "--dump-dom", page.as_uri()]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        pytest.skip("Chromium does not answer here")
+    if done.returncode or "<html" not in done.stdout:
+        pytest.skip("Chromium does not run here")
+    reader = Reader(done.stdout)
+    saved = next(attributes["data-saved"] for tag, attributes in reader.tags if tag == "body")
+    assert saved is not None
+    rows = list(csv.DictReader(io.StringIO(json.loads(saved), newline="")))
+    assert [row["answer"] for row in rows] == ["right", "unsure", "none", "wrong", "", "", ""]
+    assert rows[3]["true_label"] == HOSTILE[0]
+    assert rows[1]["id"] == "'=cmd() 1"
+    assert {row["run"] for row in rows} == {"0123abcd"}
+    assert "4 of 7 answered" in done.stdout
+    assert not reader.named("b")

@@ -1,0 +1,200 @@
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from smallloss.auditing import audit, read_back, read_run
+from smallloss.criterion.audit import NONE
+from smallloss.criterion.corrupt import corrupt
+from smallloss.criterion.selection import select
+from smallloss.criterion.transition import structured
+from smallloss.data.dataset import Dataset
+from smallloss.errors import InputError
+from smallloss.files import write_json, write_npz
+from smallloss.report.examples import write_examples
+from smallloss.report.result import Part, Result
+
+CLASSES = ("cat", "=dog", "bird\n2")
+N, TRAIN = 200, 160
+
+
+def run_of(folder: Path, seed: int = 0) -> Dataset:
+    """A run folder as `clean` leaves it, without the training: the true labels are its scores, nearly."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(N) % 3
+    labels = corrupt(truth, structured(0.3, [1, 0, 2]), seed).astype(np.int64)
+    pictures = rng.integers(0, 256, (N, 4, 4, 3), dtype=np.uint8)
+    ids = [f"=pictures/{k}.png" for k in range(N)]
+    data = Dataset(pictures, labels, CLASSES, name="pets", ids=ids, true_labels=truth)
+    score = (labels != truth) + 0.1 * rng.random(N)
+    index = rng.permutation(N)[:TRAIN]
+    rate = [0.3, 0.3, 0.0]
+    names = np.array(CLASSES)
+    selection = select(score[index], names[labels[index]], rate, classes=names)
+    result = Result(data, [Part("train", index, selection)], score, truth, "mean_loss", None, [], "", [], {})
+    folder.mkdir()
+    facts = {"name": data.name, "fingerprint": data.fingerprint(), "examples": N}
+    write_json(folder / "config.json", {"smallloss_run": 1, "data": facts})
+    columns = {"index": index, "selected": selection.mask, "rank_in_class": selection.rank_in_class}
+    write_npz(folder / "selection.npz", columns | {"classes": names, "noise_rate": np.array(rate)})
+    write_examples(result, folder)
+    return data
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    run_of(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def answered(folder: Path, path: Path) -> Path:
+    """The table filled in by somebody who knows the truth."""
+    rows = rows_of(folder / "audit" / "audit.csv")
+    for row in rows:
+        truth, given = int(row["index"]) % 3, read_run(folder).labels[int(row["index"])]
+        row["answer"] = "right" if truth == given else "wrong"
+        row["true_label"] = "" if truth == given else CLASSES[truth]
+    return write_rows(path, rows)
+
+
+def test_the_table_and_the_page_are_written(folder: Path) -> None:
+    table, page = audit(folder)
+    rows = rows_of(table)
+    assert len(rows) == 60
+    assert [row["stratum"] for row in rows].count("kept") == 40
+    assert {row["answer"] + row["true_label"] for row in rows} == {""}
+    assert all(row["id"] == f"'=pictures/{row['index']}.png" for row in rows)
+    assert {row["given_label"] for row in rows} <= {"cat", "'=dog", "bird\n2"}
+    assert "data:image/png" not in page.read_text(encoding="utf-8")
+    assert table.read_bytes() == audit(folder)[0].read_bytes()
+
+
+def test_pictures_are_shown_where_the_data_is_given(folder: Path, tmp_path: Path) -> None:
+    data = run_of(tmp_path / "same")
+    clean = data.with_labels(np.arange(N) % 3)  # as a benchmark is loaded, before its labels are corrupted
+    assert audit(folder, dataset=clean)[1].read_text(encoding="utf-8").count("data:image/png;base64") == 60
+    with pytest.raises(InputError, match=r"is not the data that .* was made from"):
+        audit(folder, dataset=replace(data, inputs=data.inputs[::-1]))
+
+
+def test_answers_are_read_back(folder: Path, tmp_path: Path) -> None:
+    audit(folder)
+    result = read_back(folder, answered(folder, tmp_path / "answers.csv"))
+    wrong = sum(row["answer"] == "wrong" for row in rows_of(tmp_path / "answers.csv"))
+    assert result.answers.wrong.sum() == wrong > 0
+    labels = read_run(folder).labels[read_run(folder).index]
+    truth = read_run(folder).index % 3
+    assert result.noise_rate.low <= (labels != truth).mean() <= result.noise_rate.high
+    assert result.precision.high == 1
+    assert result.pair == ("cat", "=dog")
+    assert "Answered: 40 kept, 20 dropped; 0 unsure, 0 open." in str(result)
+    assert "more answers would halve the interval, best of 'cat' and '=dog'" in str(result)
+    assert all(true == index % 3 for index, true in result.pins.items())
+    facts = json.loads((folder / "audit" / "result.json").read_text(encoding="utf-8"))
+    assert facts["noise_rate"]["low"] == result.noise_rate.low
+    assert facts["classes"] == list(CLASSES)
+    corrections = rows_of(folder / "audit" / "corrections.csv")
+    assert len(corrections) == 60
+    assert {row["true_label"] for row in corrections if row["answer"] == "wrong"} <= {"cat", "'=dog"}
+
+
+def test_more_answers_add_to_the_earlier_ones(folder: Path, tmp_path: Path) -> None:
+    audit(folder, kept=20, dropped=10)
+    first = read_back(folder, answered(folder, tmp_path / "first.csv"))
+    audit(folder, kept=20, dropped=10)
+    second = read_back(folder, answered(folder, tmp_path / "second.csv"))
+    indices = [{row["index"] for row in rows_of(tmp_path / name)} for name in ("first.csv", "second.csv")]
+    assert not indices[0] & indices[1]
+    assert len(first.answers.index) == 30
+    assert len(second.answers.index) == 60
+    width = first.noise_rate.high - first.noise_rate.low
+    assert second.noise_rate.high - second.noise_rate.low < width
+
+
+def test_answers_in_the_table_itself_are_not_overwritten(folder: Path) -> None:
+    table, _ = audit(folder)
+    answered(folder, table)
+    with pytest.raises(InputError, match="holds answers that were not read back"):
+        audit(folder)
+    read_back(folder)
+    audit(folder)
+
+
+def test_open_rows_none_and_unsure(folder: Path, tmp_path: Path) -> None:
+    rows = rows_of(audit(folder)[0])
+    rows[0]["answer"], rows[1]["answer"], rows[2]["answer"] = "none", "unsure", "right"
+    result = read_back(folder, write_rows(tmp_path / "a.csv", rows))
+    assert result.answers.empty == 57
+    assert sorted(result.pins.values())[0] == NONE
+    assert len(result.pins) == 2
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        ({"run": "0123456789abcdef"}, "Row 1 of a.csv belongs to another run"),
+        ({"id": "other.png"}, "Row 1 of a.csv has the id 'other.png'"),
+        ({"index": "100000"}, "Row 1 of a.csv has the id .* and the index '100000'"),
+        ({"id": ""}, "Row 1 of a.csv has the id None"),
+        ({"answer": "perhaps"}, r"Row 1 of a.csv \('=pictures/.*'\) is 'perhaps'"),
+        ({"answer": "wrong", "true_label": "cow"}, "names 'cow', which is none of the classes"),
+        ({"answer": "unsure"}, r"Every answer \(1\) is unsure"),
+        ({"answer": ""}, "None of the 60 examples has an answer"),
+    ],
+)
+def test_bad_answers_are_sentences(folder: Path, tmp_path: Path, change: dict[str, str], sentence: str) -> None:
+    rows = rows_of(audit(folder)[0])
+    rows[0] |= {"answer": "right", **change}
+    with pytest.raises(InputError, match=sentence):
+        read_back(folder, write_rows(tmp_path / "a.csv", rows))
+    assert not (folder / "audit" / "result.json").exists()
+
+
+def test_bad_tables_and_folders_are_sentences(folder: Path, tmp_path: Path) -> None:
+    rows = rows_of(audit(folder)[0])
+    with pytest.raises(InputError, match="a second time"):
+        read_back(folder, write_rows(tmp_path / "a.csv", [rows[0] | {"answer": "right"}] * 2))
+    with pytest.raises(InputError, match="no column 'answer'"):
+        read_back(folder, write_rows(tmp_path / "b.csv", [{"id": "x", "index": 1}]))
+    with pytest.raises(InputError, match="There is no table"):
+        read_back(folder, tmp_path / "nothing.csv")
+    with pytest.raises(InputError, match="not a run folder"):
+        audit(tmp_path)
+    (folder / "selection.npz").unlink()
+    with pytest.raises(InputError, match="the run did not finish"):
+        audit(folder)
+
+
+def test_the_answers_of_another_run_of_the_same_data_are_refused(folder: Path, tmp_path: Path) -> None:
+    run_of(tmp_path / "other", seed=1)
+    audit(folder)
+    answers = answered(folder, tmp_path / "answers.csv")
+    with pytest.raises(InputError, match="belongs to another run"):
+        read_back(tmp_path / "other", answers)
+
+
+def test_an_estimate_in_the_run_brings_its_intervals(folder: Path, tmp_path: Path) -> None:
+    estimate = {"low": [0.25, 0.25, 0.0], "high": [0.35, 0.35, 0.05], "prior": [1 / 3] * 3}
+    write_json(folder / "estimate.json", estimate | {"transition": structured(0.3, [1, 0, 2]).tolist()})
+    audit(folder)
+    rates = read_back(folder, answered(folder, tmp_path / "answers.csv")).rates
+    kept = [k for k in range(3) if rates.source[k] == "as before"]
+    assert kept
+    assert rates.low[kept] == pytest.approx(np.array(estimate["low"])[kept])
