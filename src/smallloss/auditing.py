@@ -21,7 +21,8 @@ from smallloss.errors import InputError
 from smallloss.report.audit_page import COLUMNS, Question, shown_inputs, write_audit_page
 from smallloss.run_folder import read_config
 
-FOLDER, TABLE, PAGE, RESULT, CORRECTIONS = "audit", "audit.csv", "audit.html", "result.json", "corrections.csv"
+FOLDER, TABLE, PAGE, RESULT = "audit", "audit.csv", "audit.html", "result.json"
+CORRECTIONS, RATES = "corrections.csv", "rates.csv"  # what a later run takes
 _STRATA = ("dropped", "kept")
 
 
@@ -161,6 +162,8 @@ def read_back(run_folder: str | Path, answers_csv: str | Path | None = None) -> 
     files.write_json(run / RESULT, result.to_dict())
     decided = [row for row in _rows(run, answers) if row[2] != "unsure"]
     _write_csv(run / CORRECTIONS, ("id", "index", "answer", "true_label"), decided)
+    rates = zip(run.classes.tolist(), result.rates.noise_rate.tolist(), strict=True)
+    _write_csv(run / RATES, ("label", "noise_rate"), [list(row) for row in rates])
     return result
 
 

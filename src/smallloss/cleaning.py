@@ -17,6 +17,7 @@ from smallloss.criterion.selection import Selection
 from smallloss.criterion.trust import judge
 from smallloss.criterion.verdict import Verdict, check
 from smallloss.data.arrays import from_arrays
+from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import conflict_note, duplicate_groups
 from smallloss.data.matrix import read_transition
@@ -84,6 +85,7 @@ def clean(
     transition: np.ndarray | str | Path | None = None,
     prior: np.ndarray | str | None = None,
     estimate: bool = False,
+    corrections: str | Path | None = None,
     protocol: str | None = None,
     net: Any = None,
     epochs: int | None = None,
@@ -101,6 +103,7 @@ def clean(
     label: the column of labels in a table. labels: a file of labels, where data is an .npy of inputs.
     noise: labels corrupted on purpose ("structured:0.3"), for a benchmark whose true labels are known.
     noise_rate (or transition): what is known of the noise; where nothing is, or with estimate=True, it is estimated.
+    corrections: a table of id and true_label, answered by hand: the right are kept, the wrong never learnt from.
     settings: any knob by name, {"stage1.epochs": 20}.
     out: everything is written there, and the same call goes on after an interruption.
     """
@@ -122,13 +125,23 @@ def clean(
     )
     if estimate:
         known.noise = Noise(prior=prior)
+    pins = {} if corrections is None else read_corrections(corrections, dataset)
+    if pins:
+        known.notes.append(f"{len(pins)} answers by hand are respected; examples answered wrong are not ranked.")
     groups = duplicate_groups(dataset)
     known.notes += [*dataset.notes, *conflict_note(dataset, groups)]
     train, checks, accuracy_on, protocol = _divide(dataset, protocol, seed, groups)
     config = {
         "version": smallloss.__version__,
-        "data": {"name": dataset.name, "fingerprint": dataset.fingerprint(), "examples": len(dataset)},
+        "data": {
+            "name": dataset.name,
+            "fingerprint": dataset.fingerprint(),
+            "examples": len(dataset),
+            "source": _place(data),
+            "label": label,
+        },
         "noise": known.describe(),
+        "corrections": sorted(pins.items()),
         "method": method,
         "protocol": protocol,
         "seed": seed,
@@ -138,7 +151,15 @@ def clean(
         "versions": {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__},
     }
     task = Task(
-        dataset, train, checks, seed=seed, device=where, path=path, workers=workers, deterministic=deterministic
+        dataset,
+        train,
+        checks,
+        seed=seed,
+        device=where,
+        path=path,
+        workers=workers,
+        deterministic=deterministic,
+        pins=pins,
     )
     if known.noise.is_known:  # refuse now what would be refused after training
         choose(task, chosen, known.noise, np.zeros(len(dataset)))
@@ -179,10 +200,22 @@ def _run(
         notes=[*known.notes, *(() if found is None else found.estimate.notes)],
         probability=outputs.max(1),
         estimate=None if found is None else found.estimate,
+        pins=task.pins,
     )
     if task.folder is not None:
         _write(task.folder, result, learned, evidence)
     return CleanRun(result, learned, None if task.folder is None else task.folder.path)
+
+
+def _place(data: Any) -> str | None:
+    """Where the data came from, as another command will find it; None for arrays."""
+    if not isinstance(data, str | Path):
+        return None
+    kind, colon, rest = str(data).partition(":")
+    if colon and kind in ("cifar10", "cifar100", "idx"):
+        return f"{kind}:{Path(rest).expanduser().absolute()}"
+    path = Path(data).expanduser()
+    return str(path.absolute()) if path.exists() else str(data)
 
 
 def _dataset(data: Any, label: str | None, labels: str | Path | None) -> Dataset:
@@ -205,7 +238,12 @@ def _divide(
         train, held_out = hold_out(dataset, seed, groups=groups)
         checks = {"validation": Check(dataset, held_out, dataset.labels[held_out])}
         if dataset.true_labels is None:
-            return train, checks, f"{len(held_out)} held-out examples, labels as given (some are wrong)", "hold out"
+            return (
+                train,
+                checks,
+                f"{len(held_out)} held-out examples, labels as given: a method that repeats their mistakes gains here",
+                "hold out",
+            )
         checks["test"] = Check(dataset, held_out, dataset.true_labels[held_out])
         return train, checks, f"{len(held_out)} held-out examples, true labels", "hold out"
     protocol = protocol or ("paper" if dataset.true_labels is not None else "honest")

@@ -70,6 +70,7 @@ def clean(
     noise: Annotated[str | None, typer.Option(help=_CORRUPT + ", human:FILE@random1")] = None,
     noise_rate: Annotated[str | None, typer.Option(help=_RATES)] = None,
     transition: Annotated[Path | None, typer.Option(help="A file that holds T, rows true classes")] = None,
+    corrections: Annotated[Path | None, typer.Option(help="Answers by hand: the corrections.csv of an audit")] = None,
     protocol: Annotated[str | None, typer.Option(help="paper, full or honest")] = None,
     net: Annotated[str | None, typer.Option(help="wrn-28-2, preact-resnet-18, small-convnet, mlp, ...")] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs of every stage")] = None,
@@ -91,8 +92,8 @@ def clean(
         data, out, label=label, labels=labels, method=method, preset=preset, noise=noise,
         noise_rate=None if noise_rate is None else parse_rates(noise_rate),
         transition=transition,
-        estimate=estimate, protocol=protocol, net=net, epochs=epochs, settings=_pairs(set_ or []), seed=seed,
-        device=device, deterministic=deterministic, progress=None,
+        estimate=estimate, corrections=corrections, protocol=protocol, net=net, epochs=epochs,
+        settings=_pairs(set_ or []), seed=seed, device=device, deterministic=deterministic, progress=None,
     )  # fmt: skip
     render(run.result, Console(), run.folder)
     if strict and run.verdict is not None and run.verdict.trust in (False, "do not trust"):
@@ -178,6 +179,24 @@ def audit(
     dataset = None if data is None else load(data)
     table, page = auditing.audit(run, kept=kept, dropped=dropped, seed=seed, dataset=dataset)
     print(f"{page}  (open it, answer from the keyboard, save)\n{table}  (the same as a table)")
+
+
+@app.command()
+@_spoken
+def export(
+    run: Annotated[Path, typer.Argument(help="The run folder")],
+    to: Annotated[str, typer.Option(help="folder, csv, parquet, cleanlab, labelstudio or fiftyone")],
+    out: Annotated[Path, typer.Option(help="What to write: a folder, .csv, .parquet or .json, new or empty")],
+    data: Annotated[str | None, typer.Option(help="The DATA of the run, if it has moved")] = None,
+    label: Annotated[str | None, typer.Option(help="The column of labels in DATA, as given to the run")] = None,
+    keep: Annotated[str | None, typer.Option(help="selected, 'not likely wrong' (if left out), all")] = None,
+    relabel: Annotated[bool, typer.Option(help="Give likely wrong examples their suggested label")] = False,
+    copy: Annotated[bool, typer.Option(help="Copies of the pictures instead of links")] = False,
+) -> None:
+    """Write the cleaned dataset, or every example for another tool to look at. Originals are never touched."""
+    from smallloss import exporting
+
+    print(exporting.export(run, out, to, data=data, label=label, keep=keep, relabel=relabel, copy=copy))
 
 
 def _gamma(text: str) -> float | str:

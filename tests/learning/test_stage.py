@@ -173,8 +173,9 @@ def test_features_are_trained_on_as_well(make_task):
     x = (1000 + 5 * labels[:, None] + rng.normal(0, 1, (96, 6))).astype(np.float32)
     dataset = Dataset(x, labels, ("a", "b", "c"))
     task = make_task(dataset=dataset)
-    net = build("mlp", classes=3, in_shape=(6,), width=16)
-    fitted = Stage(task, "stage", Supervised(task, "stage", task.train, SGD), SGD, [net]).fit()
+    torch.manual_seed(0)
+    net, recipe = build("mlp", classes=3, in_shape=(6,), width=16), replace(SGD, epochs=12)
+    fitted = Stage(task, "stage", Supervised(task, "stage", task.train, recipe), recipe, [net]).fit()
     assert fitted.last["validation"] > 0.9
 
 

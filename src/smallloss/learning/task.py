@@ -42,6 +42,7 @@ class Task:
     path: str = "auto"
     workers: int = 0
     deterministic: bool = False
+    pins: dict[int, int] = field(default_factory=dict)  # rows answered by hand -> true class, or NONE
 
     def __post_init__(self) -> None:
         if self.path not in ("auto", "resident", "streaming"):

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from smallloss.criterion.audit import pin
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection, select
 from smallloss.learning.recipe import Recipe
@@ -80,10 +81,11 @@ def choose(
 ) -> Selection:
     """Lines 8-14: class by class, the num(i) examples with the smallest score, of the training part or `index`."""
     rows = task.train if index is None else index
-    names = np.array(task.dataset.classes)
+    names, labels = np.array(task.dataset.classes), task.dataset.labels[rows]
+    place = {int(row): position for position, row in enumerate(rows) if int(row) in task.pins}
     return select(
-        score[rows],
-        names[task.dataset.labels[rows]],
+        pin(score[rows], labels, {place[row]: task.pins[row] for row in place}) if place else score[rows],
+        names[labels],
         classes=names,
         noise_rate=noise.noise_rate,
         upper=noise.upper,

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from smallloss.criterion.audit import mark
 from smallloss.criterion.selection import NEVER_SEEN, REASONS
 from smallloss.data.tables import write_table
 from smallloss.report.result import Result
@@ -41,6 +42,8 @@ def examples_table(result: Result) -> dict[str, Any]:
         **ranked,
         **_suggestions(result, ranked_issue),
     }
+    if result.pins:
+        mark(table, data.labels, names[:-1].tolist(), result.pins)
     if data.true_labels is not None:
         table["true_label"] = names[data.true_labels]
     return table

@@ -49,3 +49,4 @@ class Result:
     notes: list[str] = field(default_factory=list)
     probability: np.ndarray | None = None  # of the predicted class, by the final network
     estimate: Estimate | None = None  # of the noise rates, where nobody knew them
+    pins: dict[int, int] = field(default_factory=dict)  # rows answered by hand

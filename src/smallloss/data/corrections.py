@@ -1,0 +1,35 @@
+"""Answers by hand that later runs must respect: what `smallloss audit` wrote, or any table of the same columns."""
+
+from pathlib import Path
+
+from smallloss.criterion.audit import NONE
+from smallloss.data.dataset import Dataset
+from smallloss.data.tables import read_table
+from smallloss.errors import InputError
+
+ANSWERS = ("right", "wrong", "none")
+
+
+def read_corrections(path: str | Path, dataset: Dataset) -> dict[int, int]:
+    """Row of the dataset -> its true class by hand, or NONE.
+
+    Columns: id, answer (right, wrong, none) and, for the wrong ones, true_label.
+    """
+    table = read_table(path)
+    for name in ("id", "answer", "true_label"):
+        if name not in table.column_names:
+            raise InputError(f"{path} has no column {name!r}; corrections have id, answer and true_label.")
+    place = {str(name): index for index, name in enumerate(dataset.ids)}
+    code = {name: k for k, name in enumerate(dataset.classes)}
+    pins: dict[int, int] = {}
+    columns = (table[name].to_pylist() for name in ("id", "answer", "true_label"))
+    for row, (name, answer, label) in enumerate(zip(*columns, strict=True), 1):
+        if str(name) not in place:
+            raise InputError(f"Row {row} of {path} names {name!r}, which is no example of {dataset.name}.")
+        if answer not in ANSWERS:
+            raise InputError(f"Row {row} of {path} has the answer {answer!r}; it must be {', '.join(ANSWERS)}.")
+        if answer == "wrong" and str(label) not in code:
+            raise InputError(f"Row {row} of {path} says {label!r}, which is no class of {dataset.name}.")
+        index = place[str(name)]
+        pins[index] = {"right": int(dataset.labels[index]), "none": NONE}.get(answer, code.get(str(label), NONE))
+    return pins

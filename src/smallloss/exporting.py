@@ -1,0 +1,240 @@
+"""The cleaned dataset out of a run folder, in the format of whoever goes on with it. No torch."""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smallloss.criterion.verdict import quoted
+from smallloss.data.columns import read_ids
+from smallloss.data.dataset import Dataset
+from smallloss.data.hugging_face import holds_saved_dataset
+from smallloss.data.idx import holds_idx
+from smallloss.data.image_table import path_column
+from smallloss.data.source import load
+from smallloss.data.tables import read_table, write_table
+from smallloss.errors import InputError
+from smallloss.files import write_json
+from smallloss.report import formats
+from smallloss.report.formats import KEEP, Columns
+from smallloss.run_folder import read_config
+
+_CLEANED = ("folder", "csv", "parquet")  # the others show every example
+_ENDING = {"folder": "", "csv": ".csv", "parquet": ".parquet", "cleanlab": ".csv"}
+_ENDING |= {"labelstudio": ".json", "fiftyone": ".json"}
+FORMATS = tuple(_ENDING)
+_SHOWS_ORIGINALS = ("folder", "labelstudio", "fiftyone")
+_COLUMNS = (*formats.CLEANLAB, *formats.CLEANED, *formats.SUGGESTED, "id", "selected")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written, in counts of examples."""
+
+    path: Path
+    examples: int  # of the run
+    written: int
+    relabelled: int  # of the written, those under their suggested label
+
+    @property
+    def left_out(self) -> int:
+        return self.examples - self.written
+
+    def __str__(self) -> str:
+        relabelled = f", {self.relabelled:,} under their suggested label" if self.relabelled else ""
+        return f"{self.path}: {self.written:,} examples{relabelled}; {self.left_out:,} left out"
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """What a finished run says of its examples, in input order."""
+
+    folder: Path
+    facts: dict[str, Any]  # of the data: name, fingerprint, where it came from
+    examples: Columns
+
+
+@dataclass(frozen=True, eq=False)
+class _Originals:
+    """What the examples were before they became inputs: files of pictures, or texts and rows, or neither."""
+
+    paths: Sequence[Path] = ()
+    texts: Sequence[str] = ()
+
+
+def export(
+    run: str | Path,
+    out: str | Path,
+    to: str,
+    *,
+    data: str | Path | None = None,
+    label: str | None = None,
+    relabel: bool = False,
+    keep: str | None = None,
+    copy: bool = False,
+) -> Exported:
+    """Write the examples of a run to `out`, which is new or empty. The originals are never touched.
+
+    to: the cleaned dataset as "folder" (a subfolder per class, with links to the pictures, or with copies of them),
+    "csv" or "parquet"; or every example to look at in "cleanlab", "labelstudio" or "fiftyone".
+    data, label: the DATA and the column of labels that the run was made from, where originals are linked or shown.
+    keep: "selected", "not likely wrong" (the default) or "all". relabel: likely wrong examples are not left out
+    but get their suggested label, where they have one. In csv, a text that a spreadsheet would run has an apostrophe.
+    """
+    _refuse_odd_wishes(to, keep, relabel, copy)
+    target, found = Path(out).absolute(), _read_run(Path(run))
+    _refuse_taken(target, to)
+    if data is None and to in _SHOWS_ORIGINALS:
+        data, label = _recorded_source(found, to)
+    originals = _Originals() if data is None else _find_originals(data, label, found)
+    _refuse_unfit(originals, data, to)
+    if to == "folder":
+        _refuse_inside(target, Path(str(data)))
+    rows, labels = formats.cleaned(found.examples, keep or ("not likely wrong" if to in _CLEANED else "all"), relabel)
+    if not len(rows):
+        raise InputError(f"No example of {found.folder} is left to export; keep more of them, or relabel.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if to == "folder":
+        formats.write_folder(target, [originals.paths[i] for i in rows], labels[rows].tolist(), copy)
+    else:
+        _write_file(target, to, found.examples, rows, labels, originals)
+    relabelled = int((labels != found.examples["given_label"])[rows].sum())
+    return Exported(target, len(labels), len(rows), relabelled)
+
+
+def _refuse_odd_wishes(to: str, keep: str | None, relabel: bool, copy: bool) -> None:
+    if to not in FORMATS:
+        raise InputError(f"{to!r} is not a format to export to; the formats are {', '.join(FORMATS)}.")
+    if keep is not None and keep not in KEEP:
+        raise InputError(f"keep is {keep!r}; it is one of {', '.join(KEEP)}.")
+    if to not in _CLEANED and (relabel or keep not in (None, "all")):
+        raise InputError(
+            f"{to} shows every example under its given label; keep and relabel go with {', '.join(_CLEANED)}."
+        )
+    if copy and to != "folder":
+        raise InputError(f"copy goes with folder: {to} holds no pictures.")
+
+
+def _read_run(folder: Path) -> _Run:
+    config = read_config(folder)
+    path = folder / "examples.parquet"
+    if not path.is_file():
+        raise InputError(f"{folder} has no {path.name}: the run did not finish; the command that began it goes on.")
+    table = read_table(path)
+    missing = [name for name in _COLUMNS if name not in table.column_names]
+    if missing:
+        raise InputError(f"{path} has no column {missing[0]!r}; it was changed, or made by another version. Run again.")
+    return _Run(folder, config["data"], {name: _values(table.column(name)) for name in _COLUMNS})
+
+
+def _values(column: Any) -> np.ndarray:
+    """A column as it is, numbers in their own precision."""
+    import pyarrow as pa
+
+    if pa.types.is_string(column.type) or pa.types.is_null(column.type):
+        return np.array(column.to_pylist(), dtype=object)
+    values: np.ndarray = column.to_numpy()
+    return values
+
+
+def _refuse_taken(target: Path, to: str) -> None:
+    """Nothing is written through a link, and nothing that is there is written over."""
+    ending = _ENDING[to]
+    if ending and target.suffix != ending:
+        raise InputError(f"{target} does not end in {ending}, as {to} is written; name it so.")
+    if target.is_symlink():
+        raise InputError(f"{target} is a link; name the place itself.")
+    if target.is_dir() and (ending or any(target.iterdir())):
+        what = "a folder; name a file" if ending else "not empty; name a new or an empty folder"
+        raise InputError(f"{target} is {what}.")
+    if target.exists() and not target.is_dir() and (not ending or target.stat().st_size):
+        raise InputError(f"{target} is already there; move it away or name another.")
+
+
+def _recorded_source(run: _Run, to: str) -> tuple[str, str | None]:
+    """The DATA and the column of labels, where the run wrote them down."""
+    source = run.facts.get("source")
+    if source is None:
+        raise InputError(
+            f"{to} needs the originals, and {run.folder} does not say where {run.facts['name']} is; "
+            "name the data that the run was made from (data=PATH)."
+        )
+    return source, run.facts.get("label")
+
+
+def _find_originals(data: str | Path, label: str | None, run: _Run) -> _Originals:
+    ids = run.examples["id"].tolist()
+    paths = _picture_files(Path(data).expanduser().absolute(), ids)
+    lost = [name for name, path in zip(ids, paths, strict=False) if not path.is_file()]
+    if lost:
+        raise InputError(
+            f"{len(lost):,} of the {len(ids):,} pictures of {run.folder} are not in {data}: "
+            f"{', '.join(map(quoted, lost[:3]))}{', ...' if len(lost) > 3 else ''}. Put them back."
+        )
+    dataset = load(data, label=label)
+    _refuse_other_data(dataset, run)
+    return _Originals(paths, dataset.shown or ())
+
+
+def _picture_files(source: Path, ids: Sequence[str]) -> list[Path]:
+    """Where the picture of each id is; empty if the source has no files of pictures."""
+    if source.is_dir():
+        return [] if holds_idx(source) or holds_saved_dataset(source) else [_below(source, id) for id in ids]
+    table = read_table(source) if source.suffix in (".csv", ".parquet") else None
+    column = None if table is None else path_column(table)
+    if table is None or column is None:
+        return []
+    cells = table.column(column).to_pylist()
+    cell_of = dict(zip(read_ids(table, str(source)) or cells, cells, strict=True))
+    return [source.parent / (cell_of.get(id) or "") for id in ids]
+
+
+def _below(root: Path, id: str) -> Path:
+    """The file that an id of a folder names; bytes of its name that are no UTF-8 stand there as escapes."""
+    if id.startswith("/") or ".." in id.split("/"):
+        raise InputError(f"The id {quoted(id)} leads out of {root}; it is none of a folder of pictures.")
+    name = re.sub(rb"\\x([89a-f][0-9a-f])", lambda byte: bytes.fromhex(byte[1].decode()), id.encode())
+    return root / id if (root / id).exists() else root / os.fsdecode(name)
+
+
+def _refuse_other_data(dataset: Dataset, run: _Run) -> None:
+    """The labels are taken from the run: those of a benchmark were corrupted after it was loaded."""
+    position = {name: k for k, name in enumerate(dataset.classes)}
+    codes = [position.get(name, -1) for name in run.examples["given_label"]]
+    same = list(dataset.ids) == run.examples["id"].tolist() and -1 not in codes
+    if not same or dataset.with_labels(np.array(codes)).fingerprint() != run.facts["fingerprint"]:
+        raise InputError(f"{dataset.name} is not the data that {run.folder} was made from; name that.")
+
+
+def _refuse_unfit(originals: _Originals, data: str | Path | None, to: str) -> None:
+    shown = originals.paths or (to == "labelstudio" and originals.texts)
+    if to in _SHOWS_ORIGINALS and not shown:
+        what = "neither picture files nor texts" if to == "labelstudio" else "no picture files"
+        raise InputError(f"{data} has {what}, which {to} needs; export to csv, parquet or cleanlab.")
+
+
+def _refuse_inside(target: Path, source: Path) -> None:
+    """Among the originals the export would be taken for a class of theirs."""
+    root = source.expanduser().resolve()
+    if root.is_dir() and target.resolve().is_relative_to(root):
+        raise InputError(f"{target} is inside {source}, which is left as it is; name a folder elsewhere.")
+
+
+def _write_file(
+    target: Path, to: str, examples: Columns, rows: np.ndarray, labels: np.ndarray, originals: _Originals
+) -> None:
+    if to in ("csv", "parquet"):
+        write_table(target, formats.cleaned_columns(examples, rows, labels))
+    elif to == "cleanlab":
+        write_table(target, {name: examples[name] for name in formats.CLEANLAB})
+    elif to == "fiftyone":
+        write_json(target, formats.fiftyone_samples(examples, originals.paths))
+    elif originals.paths:
+        shown = list(map(formats.local_file, originals.paths))
+        write_json(target, formats.labelstudio_tasks(examples, "image", shown))
+    else:
+        write_json(target, formats.labelstudio_tasks(examples, "text", originals.texts))

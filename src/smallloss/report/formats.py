@@ -1,0 +1,187 @@
+"""A run's examples in the words of other tools, and names that any file system takes."""
+
+import os
+import re
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from smallloss.data.image_folder import is_picture
+from smallloss.data.tables import write_table
+from smallloss.errors import InputError
+
+Columns = Mapping[str, np.ndarray]  # of the examples table; texts are objects, None where there is none
+
+CLEANED = ("given_label", "weight", "split", "reason")
+CLEANLAB = ("is_label_issue", "label_score", "given_label", "predicted_label")
+SUGGESTED = ("suggested_label", "predicted_probability")
+NAMES = "names.csv"
+KEEP = ("selected", "not likely wrong", "all")
+
+
+def cleaned(examples: Columns, keep: str, relabel: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(the rows that stay, the label of every row); only `relabel` changes a label, and only a likely wrong one."""
+    issue, suggested = examples["is_label_issue"], examples["suggested_label"]
+    stays = {"selected": examples["selected"], "not likely wrong": ~issue, "all": np.ones_like(issue)}[keep]
+    changed = relabel & issue & np.array([label is not None for label in suggested])
+    return np.flatnonzero(stays | changed), np.where(changed, suggested, examples["given_label"])
+
+
+def cleaned_columns(examples: Columns, rows: np.ndarray, label: np.ndarray) -> dict[str, np.ndarray]:
+    """The cleaned dataset as a table; `weight` is the run's, 0 for what it did not learn from."""
+    columns = {"id": examples["id"], "label": label, **{name: examples[name] for name in CLEANED}}
+    return {name: values[rows] for name, values in columns.items()}
+
+
+def labelstudio_tasks(examples: Columns, shows: str, shown: Sequence[str]) -> list[dict[str, Any]]:
+    """Tasks for Label Studio's JSON import, each with its suggested label where the run has one.
+
+    shows: "image" or "text", what `shown` holds. The labelling interface has a control `label` over it:
+        <Image name="image" value="$image"/>  <Choices name="label" toName="image"> ... </Choices>
+    """
+    tasks = []
+    for i, suggested in enumerate(examples["suggested_label"]):
+        choice = {"from_name": "label", "to_name": shows, "type": "choices", "value": {"choices": [suggested]}}
+        score = _number(examples["predicted_probability"][i])
+        guess = {"model_version": "smallloss", "score": score, "result": [choice]}
+        tasks.append(
+            {
+                "data": {shows: shown[i]},
+                "predictions": [] if suggested is None else [guess],
+                "meta": {
+                    "id": examples["id"][i],
+                    "given_label": examples["given_label"][i],
+                    "label_score": _number(examples["label_score"][i]),
+                },
+            }
+        )
+    return tasks
+
+
+def local_file(path: Path) -> str:
+    """The address of a picture in a Label Studio that serves local files.
+
+    It needs LOCAL_FILES_SERVING_ENABLED=true, LOCAL_FILES_DOCUMENT_ROOT=/ and a local storage that names the
+    folder of the pictures.
+    """
+    return "/data/local-files/?d=" + quote(os.fsencode(path).lstrip(b"/"))
+
+
+def fiftyone_samples(examples: Columns, paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """Samples for FiftyOne, which these lines load:
+
+        import json, fiftyone as fo
+        labels = ("ground_truth", "prediction")
+        samples = [
+            fo.Sample(**row | {name: fo.Classification(**row[name]) for name in labels})
+            for row in json.load(open("samples.json", encoding="utf-8"))
+        ]
+        fo.Dataset("cleaned").add_samples(samples)
+
+    The tags are the reason and the split; mistakenness is 1 - label_score, null for what was never seen.
+    """
+    samples = []
+    for i, path in enumerate(paths):
+        score = _number(examples["label_score"][i])
+        samples.append(
+            {
+                "filepath": _utf8(path),
+                "tags": [tag for tag in (examples["reason"][i], examples["split"][i]) if tag],
+                "ground_truth": {"label": examples["given_label"][i]},
+                "prediction": {
+                    "label": examples["predicted_label"][i],
+                    "confidence": _number(examples["predicted_probability"][i]),
+                },
+                "mistakenness": None if score is None else 1 - score,
+            }
+        )
+    return samples
+
+
+def _number(value: Any) -> float | None:
+    """A number as JSON can say it."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _utf8(path: Path) -> str:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"The path {str(path)!a} is not UTF-8, which JSON cannot hold; rename it.") from None
+    return str(path)
+
+
+_LONGEST = 200  # bytes; file systems take 255, and a number and an ending may follow
+_FORBIDDEN = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\u200e\u200f\u2028-\u202e\u2066-\u2069]')  # bidi marks too
+_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])\s*(\..*)?", re.IGNORECASE)
+
+
+def safe_name(text: str) -> str:
+    """`text` as the name of a file or folder on any system: one part of a path, not hidden, not a Windows device."""
+    name = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    name = _FORBIDDEN.sub("_", name).strip().strip(" .")
+    name = name.encode()[:_LONGEST].decode("utf-8", "ignore").rstrip(" .") or "_"
+    return f"_{name}" if _RESERVED.fullmatch(name) else name
+
+
+class Names:
+    """Safe names, each given out once whatever the case of its letters or the form of its accents."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = {_key(name) for name in taken}
+        self._next: dict[str, int] = {}
+
+    def folder(self, label: str) -> str:
+        return self._free(safe_name(label), "")
+
+    def file(self, path: Path) -> str:
+        """The name of the file at `path`, its ending kept."""
+        stem, ending = (path.stem, path.suffix) if is_picture(path.name) else (path.name, "")
+        return self._free(safe_name(stem), ending)
+
+    def _free(self, name: str, ending: str) -> str:
+        key = _key(name + ending)
+        free = name + ending
+        while _key(free) in self._taken:
+            number = self._next[key] = self._next.get(key, 1) + 1
+            free = f"{name}~{number}{ending}"
+        self._taken.add(_key(free))
+        return free
+
+
+def _key(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def write_folder(target: Path, paths: Sequence[Path], labels: Sequence[str], copy: bool) -> None:
+    """A subfolder per class, of links or copies, and names.csv, which says what label each stands for."""
+    names = Names(taken=[NAMES])
+    folder_of = {label: names.folder(label) for label in sorted(set(labels))}
+    files_of = {label: Names() for label in folder_of}
+    with _all_or_nothing(target) as new:
+        for folder in folder_of.values():
+            (new / folder).mkdir()
+        for path, label in zip(paths, labels, strict=True):
+            place = new / folder_of[label] / files_of[label].file(path)
+            if copy:
+                shutil.copyfile(path, place)
+            else:
+                place.symlink_to(path)
+        write_table(new / NAMES, {"folder": list(folder_of.values()), "label": list(folder_of)})
+
+
+@contextmanager
+def _all_or_nothing(target: Path) -> Iterator[Path]:
+    """A new folder beside the target, which takes its place at the end, or is gone."""
+    with tempfile.TemporaryDirectory(prefix=".smallloss-", suffix=".tmp", dir=target.parent) as beside:
+        new = Path(beside) / "new"
+        new.mkdir()
+        yield new
+        new.rename(target)  # the system refuses it where a link or a folder that is not empty has come in between

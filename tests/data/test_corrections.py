@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+
+from smallloss.criterion.audit import NONE
+from smallloss.data.corrections import read_corrections
+from smallloss.data.dataset import Dataset
+from smallloss.errors import InputError
+
+
+@pytest.fixture
+def pets() -> Dataset:
+    return Dataset(np.zeros((3, 2), np.float32), np.array([0, 1, 1]), ("cat", "dog"), ids=["a", "b", "c"])
+
+
+def written(path, text):
+    (path / "c.csv").write_text(text)
+    return path / "c.csv"
+
+
+def test_answers_become_the_true_class_of_a_row(tmp_path, pets):
+    path = written(tmp_path, "id,index,answer,true_label\nb,1,right,\nc,2,wrong,cat\na,0,none,\n")
+    assert read_corrections(path, pets) == {1: 1, 2: 0, 0: NONE}
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("id,true_label\na,cat\n", "no column 'answer'"),
+        ("id,answer,true_label\nz,right,\n", "Row 1 .* names 'z'"),
+        ("id,answer,true_label\na,maybe,\n", "Row 1 .* 'maybe'"),
+        ("id,answer,true_label\na,right,\nb,wrong,cow\n", "Row 2 .* 'cow'"),
+    ],
+)
+def test_bad_corrections_are_named(tmp_path, pets, text, words):
+    with pytest.raises(InputError, match=words):
+        read_corrections(written(tmp_path, text), pets)
