@@ -19,7 +19,7 @@ LAYERS = [
     {"methods"},
     {"report"},
     {"integrations"},
-    {"noise", "jobs", "auditing", "cleaning", "exporting"},
+    {"noise", "jobs", "auditing", "cleaning", "exporting", "preparing"},
     {"cli"},
 ]
 DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}

@@ -16,27 +16,24 @@ from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.selection import Selection
 from smallloss.criterion.trust import judge
 from smallloss.criterion.verdict import Verdict, check
-from smallloss.data.arrays import from_arrays
 from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import conflict_note, duplicate_groups
 from smallloss.data.matrix import read_transition
-from smallloss.data.protocol import hold_out, split
-from smallloss.data.source import load
-from smallloss.errors import InputError
 from smallloss.files import write_bytes, write_json, write_npz
 from smallloss.learning import checkpoint
 from smallloss.learning.inference import predict_probabilities
 from smallloss.learning.progress import Progress
 from smallloss.learning.scoring import probabilities
 from smallloss.learning.stage import Fitted
-from smallloss.learning.task import Check, Task, pick_device
+from smallloss.learning.task import Task, pick_device
 from smallloss.learning.views import PLAIN, Inputs, plain_views
 from smallloss.methods import presets
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose
 from smallloss.methods.unknown_noise import NoiseFound, learn_noise
 from smallloss.noise import Knowledge, known_noise
+from smallloss.preparing import dataset_of, divide, place_of
 from smallloss.report.examples import write_examples
 from smallloss.report.page import write_page
 from smallloss.report.result import Accuracy, Part, Result
@@ -108,7 +105,7 @@ def clean(
     out: everything is written there, and the same call goes on after an interruption.
     """
     methods.get(method)
-    dataset = _dataset(data, label, labels)
+    dataset = dataset_of(data, label, labels)
     where = pick_device(device)
     chosen = presets.choose(preset, where.type, dataset, net=net, epochs=epochs, changes=settings)
     if isinstance(noise_rate, Mapping):
@@ -130,14 +127,14 @@ def clean(
         known.notes.append(f"{len(pins)} answers by hand are respected; examples answered wrong are not ranked.")
     groups = duplicate_groups(dataset)
     known.notes += [*dataset.notes, *conflict_note(dataset, groups)]
-    train, checks, accuracy_on, protocol = _divide(dataset, protocol, seed, groups)
+    train, checks, accuracy_on, protocol = divide(dataset, protocol, seed, groups)
     config = {
         "version": smallloss.__version__,
         "data": {
             "name": dataset.name,
             "fingerprint": dataset.fingerprint(),
             "examples": len(dataset),
-            "source": _place(data),
+            "source": place_of(data),
             "label": label,
         },
         "noise": known.describe(),
@@ -205,62 +202,6 @@ def _run(
     if task.folder is not None:
         _write(task.folder, result, learned, evidence)
     return CleanRun(result, learned, None if task.folder is None else task.folder.path)
-
-
-def _place(data: Any) -> str | None:
-    """Where the data came from, as another command will find it; None for arrays."""
-    if not isinstance(data, str | Path):
-        return None
-    kind, colon, rest = str(data).partition(":")
-    if colon and kind in ("cifar10", "cifar100", "idx"):
-        return f"{kind}:{Path(rest).expanduser().absolute()}"
-    path = Path(data).expanduser()
-    return str(path.absolute()) if path.exists() else str(data)
-
-
-def _dataset(data: Any, label: str | None, labels: str | Path | None) -> Dataset:
-    if isinstance(data, str | Path):
-        return load(data, label=label, labels=labels)
-    if label is not None or labels is not None:
-        raise InputError("label and labels go with data in a file; here the labels are given with the data.")
-    if isinstance(data, Dataset):
-        return data
-    if isinstance(data, tuple | list) and len(data) == 2:
-        return from_arrays(np.asarray(data[0]), data[1])
-    raise InputError(f"data is a {type(data).__name__}; give a path or name, a Dataset, or (X, y).")
-
-
-def _divide(
-    dataset: Dataset, protocol: str | None, seed: int, groups: np.ndarray
-) -> tuple[np.ndarray, dict[str, Check], str, str]:
-    """The rows to learn from, the checks, and what accuracy is taken on."""
-    if dataset.test is None and protocol is None:
-        train, held_out = hold_out(dataset, seed, groups=groups)
-        checks = {"validation": Check(dataset, held_out, dataset.labels[held_out])}
-        if dataset.true_labels is None:
-            return (
-                train,
-                checks,
-                f"{len(held_out)} held-out examples, labels as given: a method that repeats their mistakes gains here",
-                "hold out",
-            )
-        checks["test"] = Check(dataset, held_out, dataset.true_labels[held_out])
-        return train, checks, f"{len(held_out)} held-out examples, true labels", "hold out"
-    protocol = protocol or ("paper" if dataset.true_labels is not None else "honest")
-    parts = split(dataset, protocol, seed)
-    checks = {}
-    if len(parts.validation):
-        truth = dataset.true_labels if parts.validation_labels == "clean" else dataset.labels
-        assert truth is not None
-        checks["validation"] = Check(dataset, parts.validation, truth[parts.validation])
-    if parts.test is not None:
-        checks["test"] = Check(parts.test, np.arange(len(parts.test)), parts.test.labels)
-    if not checks:
-        raise InputError(
-            f"The protocol {protocol} leaves nothing of {dataset.name} to measure accuracy on; use honest."
-        )
-    on = f"the official test set ({len(parts.test)} examples)" if parts.test is not None else "the validation part"
-    return parts.train, checks, on, protocol
 
 
 def _judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:

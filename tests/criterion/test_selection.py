@@ -331,3 +331,19 @@ def test_precision_and_recall():
     assert np.isnan(precision_recall([0, 0], [1, 0]).precision)
     with pytest.raises(InputError, match="is_right"):
         precision_recall([1], [1, 0])
+
+
+def test_rates_that_nobody_knows_are_estimated_from_probabilities_out_of_sample():
+    """Perfect probabilities under uniform noise: the rates come out, the upper ends hold back, and it is said."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 6000)
+    labels = np.where(rng.random(6000) < 0.3, rng.integers(0, 3, 6000), truth)
+    probabilities = np.eye(3)[truth] * 0.7 + 0.1
+    score = (labels != truth) + rng.random(6000)
+    names = np.array(["a", "b", "c"])
+    found = select(score, names[labels], probabilities=probabilities)
+    assert found.quota.noise_rate == pytest.approx(np.full(3, 0.2), abs=0.04)
+    assert (truth == labels)[found.mask].all()
+    assert found.notes[0].startswith("The noise rates are estimated: ")
+    known = select(score, names[labels], noise_rate=found.quota.noise_rate, prior=found.quota.prior)
+    assert (found.quota.num <= known.quota.num).all()

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from smallloss.criterion.estimate import estimate
 from smallloss.criterion.labels import by_class, encode, encode_among, listed, to_numpy
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
@@ -15,6 +16,7 @@ from smallloss.criterion.transition import prior_from_labels, validate
 from smallloss.criterion.weights import label_scores, weights
 from smallloss.errors import InputError
 
+SAFETY_LEVEL = 0.8  # where rates are estimated, prop(i) stays below 1 minus the upper end of this interval
 KAPPA = -float(np.log(0.7))
 REASONS = (
     "kept",
@@ -156,7 +158,8 @@ def select(
     upper: the upper ends of the rates' intervals, where they were estimated (see `quotas`).
     prior: distribution of the true classes: a vector, {label: share}, "uniform", or None: taken from
     `transition` and the label counts, and where there is no transition, unknown: then nothing is balanced.
-    probabilities: (n, classes), out of sample; label_score is then the probability of the given label.
+    probabilities: (n, classes), out of sample; label_score is then the probability of the given label, and noise
+    rates that nobody knows are estimated from them.
     weight_max: whether l_max of the weights is over the "selected" (the paper) or the "class" (its code).
     beta, gamma, rounding, class_size: see `quotas`.
     """
@@ -169,6 +172,11 @@ def select(
     n = labelled - np.bincount(class_index[never_seen], minlength=c)
 
     notes: list[str] = []
+    if noise_rate is None and transition is None and probabilities is not None:
+        found = estimate(probabilities, classes[class_index], classes=names, score=values)
+        noise_rate, upper = found.noise_rate, found.interval(SAFETY_LEVEL)[1]
+        prior = found.prior if prior is None else prior
+        notes += [f"The noise rates are estimated: {found.evidence}", *found.notes]
     p = _prior(prior, transition, labelled, names, notes)
     quota = quotas(
         n,
@@ -270,7 +278,10 @@ def _rates(noise_rate: Any, transition: Any, prior: Any, names: list[Any], notes
         # A class that T and the counts leave without a right label has rate 1: nothing of it is kept, and that
         # is said, but it must not end the run.
         return np.minimum(rates_from_transition(transition, prior), np.nextafter(1.0, 0.0))
-    raise InputError("The noise rate is not known: give noise_rate= (share of wrong labels) or transition=.")
+    raise InputError(
+        "The noise rate is not known: give noise_rate= (share of wrong labels), transition=, or out-of-sample "
+        "probabilities=, from which it is estimated."
+    )
 
 
 def _prior(prior: Any, transition: Any, labelled: np.ndarray, names: list[Any], notes: list[str]) -> np.ndarray | None:

@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from smallloss.criterion.estimate import Estimate, estimate
+from smallloss.criterion.selection import SAFETY_LEVEL
 from smallloss.learning.task import Task
 from smallloss.methods.out_of_sample import out_of_sample
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Noise, warm_up
-
-_SAFETY_LEVEL = 0.8  # prop(i) stays below 1 minus the upper end of this interval
 
 
 @dataclass
@@ -35,5 +34,5 @@ def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> N
         score=stage1.ledger.score(settings.score)[rows],
         seed=task.seed,
     )
-    noise = replace(given or Noise(), noise_rate=found.noise_rate, upper=found.interval(_SAFETY_LEVEL)[1])
+    noise = replace(given or Noise(), noise_rate=found.noise_rate, upper=found.interval(SAFETY_LEVEL)[1])
     return NoiseFound(noise if noise.prior is not None else replace(noise, prior=found.prior), found, probabilities)

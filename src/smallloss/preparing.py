@@ -1,0 +1,69 @@
+"""From what the user names to what can be learnt from: the dataset, its parts, and what accuracy is taken on."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smallloss.data.arrays import from_arrays
+from smallloss.data.dataset import Dataset
+from smallloss.data.protocol import hold_out, split
+from smallloss.data.source import load
+from smallloss.errors import InputError
+from smallloss.learning.task import Check
+
+
+def dataset_of(data: Any, label: str | None, labels: str | Path | None) -> Dataset:
+    if isinstance(data, str | Path):
+        return load(data, label=label, labels=labels)
+    if label is not None or labels is not None:
+        raise InputError("label and labels go with data in a file; here the labels are given with the data.")
+    if isinstance(data, Dataset):
+        return data
+    if isinstance(data, tuple | list) and len(data) == 2:
+        return from_arrays(np.asarray(data[0]), data[1])
+    raise InputError(f"data is a {type(data).__name__}; give a path or name, a Dataset, or (X, y).")
+
+
+def place_of(data: Any) -> str | None:
+    """Where the data came from, as another command will find it; None for arrays."""
+    if not isinstance(data, str | Path):
+        return None
+    kind, colon, rest = str(data).partition(":")
+    if colon and kind in ("cifar10", "cifar100", "idx"):
+        return f"{kind}:{Path(rest).expanduser().absolute()}"
+    path = Path(data).expanduser()
+    return str(path.absolute()) if path.exists() else str(data)
+
+
+def divide(
+    dataset: Dataset, protocol: str | None, seed: int, groups: np.ndarray
+) -> tuple[np.ndarray, dict[str, Check], str, str]:
+    """The rows to learn from, the checks, and what accuracy is taken on."""
+    if dataset.test is None and protocol is None:
+        train, held_out = hold_out(dataset, seed, groups=groups)
+        checks = {"validation": Check(dataset, held_out, dataset.labels[held_out])}
+        if dataset.true_labels is None:
+            return (
+                train,
+                checks,
+                f"{len(held_out)} held-out examples by their given labels, where repeating a mistake counts as right",
+                "hold out",
+            )
+        checks["test"] = Check(dataset, held_out, dataset.true_labels[held_out])
+        return train, checks, f"{len(held_out)} held-out examples, true labels", "hold out"
+    protocol = protocol or ("paper" if dataset.true_labels is not None else "honest")
+    parts = split(dataset, protocol, seed)
+    checks = {}
+    if len(parts.validation):
+        truth = dataset.true_labels if parts.validation_labels == "clean" else dataset.labels
+        assert truth is not None
+        checks["validation"] = Check(dataset, parts.validation, truth[parts.validation])
+    if parts.test is not None:
+        checks["test"] = Check(parts.test, np.arange(len(parts.test)), parts.test.labels)
+    if not checks:
+        raise InputError(
+            f"The protocol {protocol} leaves nothing of {dataset.name} to measure accuracy on; use honest."
+        )
+    on = f"the official test set ({len(parts.test)} examples)" if parts.test is not None else "the validation part"
+    return parts.train, checks, on, protocol
