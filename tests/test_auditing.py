@@ -198,3 +198,12 @@ def test_an_estimate_in_the_run_brings_its_intervals(folder: Path, tmp_path: Pat
     kept = [k for k in range(3) if rates.source[k] == "as before"]
     assert kept
     assert rates.low[kept] == pytest.approx(np.array(estimate["low"])[kept])
+
+
+def test_a_table_without_rows_is_a_sentence(folder: Path, tmp_path: Path) -> None:
+    audit(folder)
+    header = (folder / "audit" / "audit.csv").read_text(encoding="utf-8").splitlines()[0]
+    empty = tmp_path / "empty.csv"
+    empty.write_text(header + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="None of the 0 examples has an answer"):
+        read_back(folder, empty)

@@ -253,7 +253,7 @@ def _read_answers(run: Run, path: Path) -> Answers:
     for row in _earlier(run):  # what is answered anew replaces what was said before
         found.setdefault(place[str(row["index"])], (row["answer"], row["true_label"], "The earlier answer"))
     where = [f"{what} ({quoted(run.id[i])})" for i, (_, _, what) in found.items()]
-    answer, true_label, _ = zip(*found.values(), strict=True)
+    answer, true_label = ([row[column] for row in found.values()] for column in (0, 1))
     return by_hand.read_answers(run, list(found), answer, true_label, where)
 
 

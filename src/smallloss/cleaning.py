@@ -20,6 +20,7 @@ from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import conflict_note, duplicate_groups
 from smallloss.data.matrix import read_transition
+from smallloss.data.tables import write_table
 from smallloss.files import write_bytes, write_json, write_npz
 from smallloss.learning import checkpoint
 from smallloss.learning.inference import predict_probabilities
@@ -80,7 +81,7 @@ def clean(
     noise: str | None = None,
     noise_rate: float | Sequence[float] | Mapping[Any, float] | None = None,
     transition: np.ndarray | str | Path | None = None,
-    prior: np.ndarray | str | None = None,
+    prior: np.ndarray | Mapping[Any, float] | str | None = None,
     estimate: bool = False,
     corrections: str | Path | None = None,
     protocol: str | None = None,
@@ -110,6 +111,8 @@ def clean(
     chosen = presets.choose(preset, where.type, dataset, net=net, epochs=epochs, changes=settings)
     if isinstance(noise_rate, Mapping):
         noise_rate = {str(label): rate for label, rate in noise_rate.items()}
+    if isinstance(prior, Mapping):
+        prior = {str(label): share for label, share in prior.items()}
     if isinstance(transition, str | Path):
         transition = read_transition(transition, dataset.classes)
     embedded = isinstance(data, str) and data == "digits"
@@ -158,8 +161,8 @@ def clean(
         deterministic=deterministic,
         pins=pins,
     )
-    if known.noise.is_known:  # refuse now what would be refused after training
-        choose(task, chosen, known.noise, np.zeros(len(dataset)))
+    # Refuse now what would be refused after training; any rate does where none is known yet.
+    choose(task, chosen, known.noise if known.noise.is_known else Noise(0.0, prior=prior), np.zeros(len(dataset)))
     with Progress(enabled=progress) as bars:
         task.progress = bars
         if out is None:
@@ -283,6 +286,9 @@ def _write(folder: RunFolder, result: Result, learned: Learned, evidence: Learne
     facts = {"net": result.settings["settings"]["net"], "classes": result.dataset.classes}
     # One entry only: safetensors writes several in an order that changes from process to process.
     write_bytes(folder / "model.safetensors", save(weights, metadata={"smallloss": json.dumps(facts)}))
+    if result.dataset.unreadable:
+        lost = {"id": list(result.dataset.unreadable), "reason": list(result.dataset.unreadable.values())}
+        write_table(folder / "unreadable.csv", lost)
     if result.estimate is not None:
         write_json(folder / "estimate.json", result.estimate.to_dict())
     write_examples(result, folder.path)

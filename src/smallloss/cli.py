@@ -164,6 +164,8 @@ def audit(
     run: Annotated[Path, typer.Argument(help="A run folder that `smallloss clean` made")],
     answers: Annotated[Path | None, typer.Option(help="The csv that was filled in: read it back")] = None,
     data: Annotated[str | None, typer.Option(help="DATA of the run, to show its pictures on the page")] = None,
+    label: Annotated[str | None, typer.Option(help="--label of the run, if it had one")] = None,
+    labels: Annotated[Path | None, typer.Option(help="--labels of the run, if it had them")] = None,
     kept: Annotated[int, typer.Option(min=0, help="Kept examples to look at")] = 40,
     dropped: Annotated[int, typer.Option(min=0, help="Dropped examples to look at")] = 20,
     seed: Annotated[int, typer.Option(min=0)] = 0,
@@ -176,7 +178,7 @@ def audit(
         return
     from smallloss.data.source import load
 
-    dataset = None if data is None else load(data)
+    dataset = None if data is None else load(data, label=label, labels=labels)
     table, page = auditing.audit(run, kept=kept, dropped=dropped, seed=seed, dataset=dataset)
     print(f"{page}  (open it, answer from the keyboard, save)\n{table}  (the same as a table)")
 

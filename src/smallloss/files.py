@@ -10,10 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from smallloss.errors import InputError
+
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> Path:
     """Write beside the target, flush to disk, then rename over it."""
     target = Path(path)
+    if not target.parent.is_dir():  # otherwise the error would name the file beside it
+        raise InputError(f"There is no folder {target.parent} to write {target.name} to; make it first.")
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:

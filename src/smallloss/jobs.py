@@ -40,8 +40,9 @@ def select_file(
     """Rank and select from a table or npz of losses; write one row per example, in input order."""
     scores = read_scores(losses)
     rates = None if noise_rate is None else parse_rates(noise_rate)
-    T = None if transition is None else read_transition(transition, [str(k) for k in np.unique(scores.labels)])
-    selection = select(scores.mean, scores.labels, noise_rate=rates, transition=T, **options)
+    _, classes = encode_labels(scores.labels)  # numbers in the order of numbers, as in `clean`: T may be unnamed
+    T = None if transition is None else read_transition(transition, classes)
+    selection = select(scores.mean, scores.labels, noise_rate=rates, transition=T, classes=classes, **options)
     table = selection.table()
     write_table(out, ({} if scores.ids is None else {"id": np.array(scores.ids)}) | table)
     return selection
@@ -55,7 +56,9 @@ def _label_column(path: Path, column: str) -> tuple[dict[str, Any], Any]:
         raise InputError(
             f"{path} has the columns {', '.join(table.column_names)}, but no {column!r}; name it with --column."
         )
-    kept = {name: table.column(name).to_pylist() for name in table.column_names if name not in (column, "true_label")}
+    if "true_label" in table.column_names:
+        raise InputError(f"{path} has a column 'true_label' already, which would be lost; rename or drop it first.")
+    kept = {name: table.column(name).to_pylist() for name in table.column_names if name != column}
     return kept, table.column(column).to_pylist()
 
 
@@ -64,6 +67,8 @@ def _transition(noise: str, classes: tuple[str, ...], class_map: str | None) -> 
         return read_transition(noise, classes)
     if class_map is None:
         return from_spec(noise, len(classes))
+    if not noise.startswith("structured:"):
+        raise InputError(f"--map is for structured noise; {noise} has no use for it.")
     position = {name: code for code, name in enumerate(classes)}
     target = list(range(len(classes)))
     for pair in class_map.split(","):

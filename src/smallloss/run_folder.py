@@ -11,6 +11,7 @@ from smallloss.files import write_json, write_text
 
 MARKER = "config.json"
 _LOCK = ".lock"
+_NOTHING: tuple[Any, ...] = (None, [], {})  # a setting that is new and not used differs from none
 
 
 class RunFolder:
@@ -25,11 +26,18 @@ class RunFolder:
         self._refuse_strangers()
         self.path.mkdir(parents=True, exist_ok=True)
         self._take_lock()
+        try:
+            self._begin_or_go_on()
+        except BaseException:
+            self._release_lock()
+            raise
+        return self
+
+    def _begin_or_go_on(self) -> None:
         marker = self.path / MARKER
         if marker.exists():
             different = _differences(read_config(self.path), {"smallloss_run": 1, **self._config})
             if different:
-                self._release_lock()
                 raise InputError(
                     f"{self.path} holds a run with other settings ({'; '.join(different[:5])}). "
                     "Give the same command to go on with it, or another --out."
@@ -38,7 +46,6 @@ class RunFolder:
             half.unlink()
         if not marker.exists():
             write_json(marker, {"smallloss_run": 1, **self._config})
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -108,6 +115,6 @@ def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> 
         before, after = old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):
             found += _differences(before, after, f"{prefix}{name}.")
-        elif before != after:
+        elif before != after and not (before in _NOTHING and after in _NOTHING):
             found.append(f"{prefix}{name} was {before!r}, now {after!r}")
     return found

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
 
 import smallloss as sl
+from smallloss.errors import InputError
 
 
 @pytest.fixture(scope="module")
@@ -39,3 +41,23 @@ def test_labels_keep_their_type(noisy: tuple[np.ndarray, np.ndarray, np.ndarray]
 def test_parameters_are_stored_untouched() -> None:
     model = sl.RSLClassifier(noise_rate=0.2, method="rsl_wm", epochs=3)
     assert clone(model).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("values", [[0.0, 1.0, 2.0], ["2", "10", "1"], [10, -1, 2]])
+def test_classes_are_those_of_y_in_the_order_of_scikit_learn(values):
+    y = np.tile(np.array(values), 20)
+    X = np.random.default_rng(0).normal(size=(60, 4)) + 3 * np.eye(4)[np.arange(60) % 3]
+    model = sl.RSLClassifier(noise_rate=dict.fromkeys(values, 0.1), epochs=5).fit(X, y)
+    np.testing.assert_array_equal(model.classes_, np.unique(y))
+    np.testing.assert_array_equal(model.classes_[model.predict_proba(X).argmax(1)], model.predict(X))
+    assert (model.predict(X) == y).mean() > 0.8
+
+
+def test_predict_before_fit_says_so():
+    with pytest.raises(NotFittedError):
+        sl.RSLClassifier().predict(np.zeros((2, 3)))
+
+
+def test_one_class_is_a_sentence():
+    with pytest.raises(InputError, match="carries the label 'a': at least two classes"):
+        sl.RSLClassifier(noise_rate=0.1, epochs=1).fit(np.eye(4), ["a"] * 4)

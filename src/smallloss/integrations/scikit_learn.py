@@ -1,6 +1,7 @@
 """RSL in scikit-learn's shape: fit on labels that are partly wrong, predict."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from smallloss import methods
 from smallloss.data.arrays import from_arrays
+from smallloss.data.labels import label_names
 from smallloss.learning.inference import predict_probabilities
 from smallloss.learning.task import Task, pick_device
 from smallloss.methods import presets
@@ -47,20 +49,20 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> "RSLClassifier":
         """Find the wrong labels of y and learn in spite of them."""
-        labels = np.asarray(y)
-        self._dataset = from_arrays(np.asarray(X), labels)
-        # Classes are text inside; outside they stay what y holds.
-        by_text = {str(label): label for label in np.unique(labels).tolist()}
-        self.classes_ = np.array([by_text[name] for name in self._dataset.classes])
+        names = label_names(y)  # refuses a missing label
+        # Classes are text inside; outside they stay what y holds, in the order that scikit-learn expects.
+        self.classes_, first, codes = np.unique(np.asarray(y), return_index=True, return_inverse=True)
+        self._dataset = replace(from_arrays(np.asarray(X), codes), classes=tuple(names[first].tolist()))
         self.n_features_in_ = int(np.prod(self._dataset.in_shape))
         device = pick_device(self.device)
         settings = presets.choose(
             self.preset, device.type, self._dataset, net=self.net, epochs=self.epochs, changes=self.settings
         )
-        task = Task(self._dataset, np.arange(len(labels)), {}, seed=self.random_state, device=device)
+        task = Task(self._dataset, np.arange(len(names)), {}, seed=self.random_state, device=device)
         rate = self.noise_rate
-        given = {str(label): value for label, value in rate.items()} if isinstance(rate, Mapping) else rate
-        noise = Noise(given) if given is not None else learn_noise(task, settings).noise
+        if isinstance(rate, Mapping):
+            rate = dict(zip(label_names(list(rate)).tolist(), rate.values(), strict=True))
+        noise = Noise(rate) if rate is not None else learn_noise(task, settings).noise
         learned = methods.get(self.method).train(task, settings, noise)
         self._network = learned.fitted.network
         self.network_ = self._network.module
@@ -75,4 +77,5 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each example."""
-        return self.classes_[self.predict_proba(X).argmax(1)]
+        best = self.predict_proba(X).argmax(1)
+        return self.classes_[best]

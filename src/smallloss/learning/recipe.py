@@ -19,7 +19,7 @@ _CHOICES = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """One stage. The defaults are the authors' stage 1 (methods.md section 1), to the letter."""
+    """One stage. The defaults are the authors' stage 1, to the letter."""
 
     epochs: int = 200
     batch: int = 128
@@ -58,6 +58,9 @@ class Recipe:
             raise InputError(f"crop_offsets is {self.crop_offsets}; with pad {self.pad} there are {2 * self.pad + 1}")
         if not self.lr > 0:
             raise InputError(f"lr is {self.lr}; it must be above 0")
+        for name in ("momentum", "weight_decay"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0")
         if self.ema is not None and not 0 <= self.ema < 1:
             raise InputError(f"ema is {self.ema}; it must lie in [0, 1)")
 

@@ -47,6 +47,11 @@ class Task:
     def __post_init__(self) -> None:
         if self.path not in ("auto", "resident", "streaming"):
             raise InputError(f"There is no path named {self.path!r}; choose auto, resident or streaming.")
+        if self.classes < 2:
+            raise InputError(
+                f"Every example of {self.dataset.name} carries the label {self.dataset.classes[0]!r}: "
+                "at least two classes are needed to tell right labels from wrong ones."
+            )
         self.draws = Draws(self.seed, self.device)
         self.finished: dict[str, Any] = {}  # stages that several methods share, by name
         self.labels = torch.from_numpy(np.asarray(self.dataset.labels, dtype=np.int64)).to(self.device)

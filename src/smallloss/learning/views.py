@@ -15,7 +15,7 @@ from smallloss.learning.draws import Draws
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Zero- or reflect-pad, crop back to size, mirror (methods.md section 1). `offsets` of 8 is the authors'
+    """Zero- or reflect-pad, crop back to size, mirror. `offsets` of 8 is the authors'
     MixMatch loader, which never reaches the last crop position; 9 is every position of a 4-pixel pad."""
 
     pad: int = 4

@@ -1,4 +1,4 @@
-"""Co-teaching (methods.md 6.1): two networks, each taught by the small-loss examples of the other."""
+"""Co-teaching (Han et al., NeurIPS 2018): two networks, each taught by the small-loss examples of the other."""
 
 from collections.abc import Sequence
 

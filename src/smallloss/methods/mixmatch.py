@@ -22,7 +22,7 @@ from smallloss.learning.views import PLAIN, Views, draw_views
 
 @dataclass(frozen=True)
 class MixMatchSettings:
-    """MixMatch's own knobs. The defaults are the authors' (methods.md sections 1 and 5)."""
+    """MixMatch's own knobs. The defaults are the authors'."""
 
     steps_per_epoch: int = 1024
     temperature: float = 0.5
@@ -40,6 +40,9 @@ class MixMatchSettings:
             raise InputError(f"mix_per is {self.mix_per!r}; it must be step or example")
         if self.guess_by not in ("network", "average"):
             raise InputError(f"guess_by is {self.guess_by!r}; it must be network or average")
+        for name in ("steps_per_epoch", "temperature", "alpha"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
         if self.rounds not in (1, 2):
             raise InputError(f"rounds is {self.rounds}; it must be 1 or 2")
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from smallloss.data.duplicates import duplicate_groups
 from smallloss.learning.recipe import Recipe
 from smallloss.learning.stage import Stage
 from smallloss.learning.task import Task
@@ -59,10 +60,13 @@ def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
 
 
 def _halves(task: Task) -> np.ndarray:
-    """0 or 1 for each training row: every observed class divided evenly, at random."""
+    """0 or 1 for each training row: every observed class divided evenly, at random, but for duplicates."""
     labels = task.dataset.labels[task.train]
     shuffled = task.draws.permutations("halves", [0], len(labels))[0].cpu().numpy()
     order = shuffled[np.argsort(labels[shuffled], kind="stable")]
     half = np.empty(len(labels), dtype=np.int64)
     half[order] = np.arange(len(labels)) % 2
-    return half
+    # Duplicates go together: a network that learnt one with its wrong label would agree with the other's.
+    groups = duplicate_groups(task.dataset)[task.train]
+    _, first, member = np.unique(groups, return_index=True, return_inverse=True)
+    return half[first[member]]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from math import log
+from math import isfinite, log
 from typing import Any, Literal
 
 from smallloss.criterion.quota import Gamma, Rounding
@@ -36,6 +36,8 @@ class Settings:
             raise InputError(f"score is {self.score!r}; it must be mean_loss, mean_margin or last_loss")
         if len(self.window) != 2 or not 0 <= self.window[0] <= self.window[1] <= 1:
             raise InputError(f"window is {self.window}; it must be two shares of the epochs, like 0.25,1")
+        if not self.half_epochs > 0:
+            raise InputError(f"half_epochs is {self.half_epochs}; it must be above 0")
 
     def scored_epochs(self, epochs: int) -> range:
         """The window in epochs; never empty."""
@@ -45,7 +47,7 @@ class Settings:
 
 
 def _paper() -> Settings:
-    """methods.md sections 1 and 10, to the letter: BatchNorm momentum .001, factor .02, raw truncation."""
+    """The authors' settings, to the letter: BatchNorm momentum .001, factor .02, raw truncation."""
     stage1 = Recipe(batchnorm_momentum=0.001, scoring="augmented", checkpoint_seconds=30)
     rsl_wm = replace(
         stage1, epochs=500, batch=64, optimiser="adam", lr=0.002, weight_decay=0.02, schedule="constant",
@@ -172,7 +174,10 @@ def _like(old: Any, value: Any, name: str) -> Any:
             return tuple(float(part) for part in value.split(","))
         if value.lower() == "none" and (old is None or name.endswith(".ema")):
             return None
-        return float(value)
+        number = float(value)
+        if not isfinite(number):
+            raise ValueError
+        return number
     except (KeyError, ValueError):
         if name == "gamma":
             return value
