@@ -73,7 +73,8 @@ def selection_speed() -> str:
         for row in lines("speed_decode.jsonl") if row.get("cores_busy_with_others") == 0
     ]  # fmt: skip
     head = ["what", "time", "beside", "peak memory / score vector"]
-    return f"## Speed of the selection and of reading pictures (`speed_selection.jsonl`, `speed_decode.jsonl`)\n\n{table(head, chosen + ledger + decode)}\n{made(rows)}"
+    title = "## Speed of the selection and of reading pictures (`speed_selection.jsonl`, `speed_decode.jsonl`)"
+    return f"{title}\n\n{table(head, chosen + ledger + decode)}\n{made(rows)}"
 
 
 def precision() -> str:
