@@ -1,5 +1,6 @@
 """What a method tells the engine: which examples each step sees, and the loss of a step."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -35,22 +36,20 @@ class Batch:
     tables: dict[str, Tensor]
 
 
-class Objective:
+class Objective(ABC):
     """A method's part in training. It never writes a loop, a log, a checkpoint or an evaluation."""
 
-    networks: int = 1
-
+    @abstractmethod
     def total_steps(self, epochs: int) -> int:
         """How many steps the whole run has: the schedule is laid out over them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def plan(self, epoch: int) -> list[Plan]:
         """The steps of an epoch. A short last batch is a plan of its own."""
-        raise NotImplementedError
 
+    @abstractmethod
     def loss(self, networks: Sequence[Network], teachers: Sequence[Network], batch: Batch) -> Tensor:
         """The loss to descend. `teachers` are the weight averages, or the networks where there are none."""
-        raise NotImplementedError
 
     def after_epoch(self, stage: "Stage", epoch: int) -> dict[str, float]:
         """Called when an epoch has been scored; what it returns goes into metrics.jsonl."""
@@ -60,5 +59,5 @@ class Objective:
         """What a resumed run must know beyond the weights."""
         return {}
 
-    def load_state(self, state: dict[str, np.ndarray]) -> None:
+    def load_state(self, state: dict[str, np.ndarray]) -> None:  # noqa: B027 (most keep nothing)
         """Take back what `state` gave."""

@@ -23,8 +23,6 @@ RAMP_EPOCHS = 10  # T_k
 class CoTeaching(Supervised):
     """Per batch each network ranks its own losses; the other one is updated on its (1 − R(t)) B smallest."""
 
-    networks = 2
-
     def __init__(self, task: Task, examples: np.ndarray, recipe: Recipe, noise_rate: float) -> None:
         super().__init__(task, "co_teaching", examples, recipe)
         self.noise_rate = noise_rate
