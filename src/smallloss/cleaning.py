@@ -101,7 +101,7 @@ def clean(
     label: the column of labels in a table. labels: a file of labels, where data is an .npy of inputs.
     noise: labels corrupted on purpose ("structured:0.3"), for a benchmark whose true labels are known.
     noise_rate (or transition): what is known of the noise; where nothing is, or with estimate=True, it is estimated.
-    corrections: a table of id and true_label, answered by hand: the right are kept, the wrong never learnt from.
+    corrections: a table of id, answer and true_label, made by hand: what was answered wrong is never selected.
     settings: any knob by name, {"stage1.epochs": 20}.
     out: everything is written there, and the same call goes on after an interruption.
     """
@@ -116,13 +116,8 @@ def clean(
     if isinstance(transition, str | Path):
         transition = read_transition(transition, dataset.classes)
     embedded = isinstance(data, str) and data == "digits"
-    dataset, known = known_noise(
-        dataset,
-        noise,
-        Noise(noise_rate, transition, prior),
-        seed,
-        is_default=embedded,
-    )
+    given = Noise(noise_rate, transition, prior)
+    dataset, known = known_noise(dataset, noise, given, seed, is_default=embedded)
     if estimate:
         known.noise = Noise(prior=prior)
     pins = {} if corrections is None else read_corrections(corrections, dataset)
@@ -225,7 +220,7 @@ def _parts(task: Task, settings: Settings, noise: Noise, evidence: Learned) -> l
         # Rates and prior as the training part had them: of a small class perhaps nobody is held out.
         names, quota = train.classes.tolist(), train.quota
         prior = None if quota.prior is None else dict(zip(names, quota.prior.tolist(), strict=True))
-        known = Noise(dict(zip(names, quota.noise_rate.tolist(), strict=True)), prior=prior)
+        known = Noise(dict(zip(names, quota.noise_rate.tolist(), strict=True)), prior=prior, upper=noise.upper)
         parts.append(Part("held out", task.held_out, choose(task, settings, known, score, index=task.held_out)))
     return parts
 

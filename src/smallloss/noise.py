@@ -1,5 +1,6 @@
 """What a run knows of its noise: drawn on purpose for a benchmark, given by the user, or neither."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,19 +26,14 @@ class Knowledge:
     notes: list[str] = field(default_factory=list)
 
     def describe(self) -> dict[str, Any]:
-        rate = self.noise.noise_rate
-        return {
-            "drawn": self.drawn,
-            "noise_rate": dict(rate)
-            if isinstance(rate, dict)
-            else np.asarray(rate).tolist()
-            if rate is not None
-            else None,
-            "transition": None if self.noise.transition is None else np.asarray(self.noise.transition).tolist(),
-            "prior": self.noise.prior
-            if isinstance(self.noise.prior, str | None)
-            else np.asarray(self.noise.prior).tolist(),
-        }
+        """As config.json says it."""
+        known = {name: getattr(self.noise, name) for name in ("noise_rate", "transition", "prior")}
+        return {"drawn": self.drawn} | {name: _plain(value) for name, value in known.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Arrays and sequences become lists; names, numbers, mappings and nothing stay what they are."""
+    return value if isinstance(value, str | Mapping | None) else np.asarray(value).tolist()
 
 
 def known_noise(

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from smallloss.criterion.ledger import LossLedger
-from smallloss.errors import InputError, SmallLossError
+from smallloss.errors import SmallLossError
 from smallloss.learning import checkpoint
 from smallloss.learning.networks import (
     Network,
@@ -254,8 +254,6 @@ def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
 def _prepare_backend(task: Task) -> None:
     if task.device.type != "cuda":
         return
-    if not torch.cuda.is_available():
-        raise InputError("--device cuda was asked for, but torch sees no GPU; leave --device at auto")
     if task.deterministic:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS repeats itself only with a fixed one
     torch.backends.cudnn.benchmark = not task.deterministic

@@ -14,6 +14,7 @@ from smallloss import files
 from smallloss.data.dataset import Dataset
 from smallloss.data.tables import defuse
 from smallloss.report.pictures import data_address
+from smallloss.report.templates import environment
 
 COLUMNS = ("id", "index", "given_label", "predicted_label", "stratum", "answer", "true_label", "run")
 LONGEST_SIDE = 384
@@ -44,16 +45,6 @@ def write_audit_page(
 
 def audit_page(questions: Sequence[Question], classes: Sequence[str], *, name: str, run: str) -> str:
     """The page as a text. What the run thinks of an example stays in the table: it would lead the one who answers."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["sha256"] = _sha256
     data = {
         "run": run,
         "columns": COLUMNS,
@@ -61,7 +52,8 @@ def audit_page(questions: Sequence[Question], classes: Sequence[str], *, name: s
         "cells": [defuse(text) for text in classes],  # as a spreadsheet may read them
         "questions": [_shown(one, classes) for one in questions],
     }
-    return environment.get_template(_TEMPLATE).render(name=name, data=_json(data), count=len(questions))
+    made = environment(sha256=_sha256)
+    return str(made.get_template(_TEMPLATE).render(name=name, data=_json(data), count=len(questions)))
 
 
 def shown_inputs(data: Dataset, index: int) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from smallloss.report.summary import (
     tone,
     train_part,
 )
+from smallloss.report.templates import environment
 from smallloss.report.truth import right_labels
 
 _TEMPLATE = "page.html.jinja"
@@ -33,20 +34,12 @@ def write_page(result: Result, path: str | Path) -> Path:
 
 def page(result: Result) -> str:
     """The report as a text. Everything in it is escaped but the plots, which hold no text of the user's."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"percent": percent, "count": "{:,}".format}
     facts = _facts(result)
     plots = {name: Markup(svg) for name, svg in _plots(result).items()}
-    return environment.get_template(_TEMPLATE).render(plots=plots, **facts)
+    made = environment(percent=percent, count="{:,}".format)
+    return str(made.get_template(_TEMPLATE).render(plots=plots, **facts))
 
 
 def _facts(result: Result) -> dict[str, Any]:
