@@ -57,7 +57,7 @@ def _paper() -> Settings:
 
 
 def _fast() -> Settings:
-    """Same quality, least time on a GPU. Two things carry it (docs/decisions.md has the trials): a net that costs
+    """Ours for a GPU, in minutes. Two things carry it (docs/decisions.md has the trials): a net that costs
     the card no more and learns faster, and scoring by the average of the weights, which forgets wrong labels."""
     stage1 = Recipe(
         epochs=40,
