@@ -1,16 +1,46 @@
 """Table 1: precision of the selection at the share 1 - eta_i, class by class, by the mean loss of stage 1.
 
-python benchmarks/table1.py --data FOLDER --seeds 3 cifar10/structured/0.4 cifar10/uniform/0.5
+    python benchmarks/table1.py --data FOLDER --seeds 3 cifar10/structured/0.4 cifar10/uniform/0.5
+
+With --probabilities, the two half-trainings that noise rates are estimated by follow, and a file for
+benchmarks/estimation.py is written for each cell.
 """
 
 import argparse
+import json
 import time
 from pathlib import Path
 
-from cells import cell, datasets
-from common import record
+import numpy as np
+
+from cells import Cell, cell, datasets
+from common import commit, hardware, record
+from smallloss.learning.task import Task
 from smallloss.methods import presets
+from smallloss.methods.out_of_sample import out_of_sample
+from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import warm_up
+
+
+def write_probabilities(
+    folder: Path, one: Cell, task: Task, settings: Settings, score: np.ndarray, alone: float
+) -> None:
+    """What benchmarks/estimation.py reads: predictions out of sample for the training part, labels, score."""
+    start = time.perf_counter()
+    probabilities = out_of_sample(task, settings)
+    seconds = time.perf_counter() - start
+    facts = {
+        "cell": one.name, "seed": one.seed, "net": settings.net, "preset": settings.preset, "seconds_stage1": alone,
+        "seconds_halves": seconds, "cost": (alone + seconds) / alone, "commit": commit(), "hardware": hardware(),
+    }  # fmt: skip
+    print(one.name, "halves", round(seconds, 1), "s, cost", round(facts["cost"], 2), flush=True)
+    rows, dataset = one.train, one.dataset
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(
+        folder / f"{one.name.replace('/', '_')}_{one.seed}.npz",
+        probabilities=probabilities[rows].astype(np.float16), score=score[rows].astype(np.float32),
+        labels=dataset.labels[rows], true_labels=dataset.true_labels[rows], facts=np.array(json.dumps(facts)),
+    )  # fmt: skip
 
 
 def main() -> None:
@@ -23,6 +53,7 @@ def main() -> None:
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     options.add_argument("--seeds", type=int, default=1)
     options.add_argument("--first-seed", type=int, default=0)
+    options.add_argument("--probabilities", type=Path, help="a folder for predictions out of sample")
     asked = options.parse_args()
     data = datasets(asked.data)
     settings = presets.change(presets.get(asked.preset), dict(pair.split("=", 1) for pair in asked.set))
@@ -33,7 +64,8 @@ def main() -> None:
             start = time.perf_counter()
             fitted = warm_up(task, settings)
             seconds = time.perf_counter() - start
-            precision, selected = one.precision(fitted.ledger.score(settings.score))
+            score = fitted.ledger.score(settings.score)
+            precision, selected = one.precision(score)
             row = {
                 "cell": name, "method": "stage1", "preset": asked.preset, "protocol": "paper", "net": settings.net,
                 "seed": seed, "precision": precision, "selected_precision": selected, "best": 100 * fitted.best["test"],
@@ -43,6 +75,8 @@ def main() -> None:
             print(
                 name, seed, {key: round(value, 2) for key, value in row.items() if isinstance(value, float)}, flush=True
             )
+            if asked.probabilities is not None:
+                write_probabilities(asked.probabilities, one, task, settings, score, seconds)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ def count(net):
         ("wrn-28-2", 100, 1_479_220),
         ("preact-resnet-32", 10, 1_861_162),
         ("preact-resnet-18", 10, 11_172_170),
+        ("resnet-9", 10, 6_573_120),
     ],
 )
 def test_parameter_counts(name, classes, expected):

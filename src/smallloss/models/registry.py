@@ -16,6 +16,7 @@ _NETS = {
     "wrn-28-2": "wide_resnet:WideResNet28x2",
     "preact-resnet-32": "preact_resnet:PreActResNet32",
     "preact-resnet-18": "preact_resnet:PreActResNet18",
+    "resnet-9": "resnet9:ResNet9",
     "small-convnet": "small_convnet:SmallConvNet",
     "mlp": "mlp:MLP",
 }
