@@ -42,7 +42,7 @@ def watch(one: Cell, settings: Settings, device: str) -> tuple[Watched, float]:
     task, recipe = one.task(device), settings.stage1
     objective = Supervised(task, "stage1", task.train, recipe)
     ledger = LossLedger(len(one.dataset))
-    stage = Watched(task, "stage1", objective, recipe, [new_network(task, settings, "stage1")], ledger=ledger)
+    stage = Watched(task, "stage1", objective, recipe, [new_network(task, settings.net, "stage1")], ledger=ledger)
     stage.kept = {}
     start = time.perf_counter()
     stage.fit()

@@ -17,7 +17,9 @@ from smallloss.learning import checkpoint
 from smallloss.learning.task import Task
 from smallloss.methods import presets
 from smallloss.methods.presets import Settings
+from smallloss.methods.small_loss import warm_up
 from smallloss.run_folder import RunFolder
+from table1 import write_probabilities
 
 
 def run(one: Cell, method: str, settings: Settings, task: Task) -> dict[str, Any]:
@@ -25,7 +27,8 @@ def run(one: Cell, method: str, settings: Settings, task: Task) -> dict[str, Any
     learned = methods.get(method).train(task, settings, one.noise)
     stage1, final = task.finished.get("stage1"), learned.fitted
     row = {
-        "cell": one.name, "method": method, "preset": settings.preset, "protocol": "paper", "net": settings.net,
+        "cell": one.name, "method": method, "preset": settings.preset, "protocol": "paper", "net": learned.net,
+        "stage1_net": settings.net,
         "seed": one.seed, "best": 100 * final.best["test"], "last": 100 * final.last["test"],
         "seconds": sum(stage.seconds for stage in learned.stages.values()),
         "stage_seconds": {name: stage.seconds for name, stage in learned.stages.items()},
@@ -52,6 +55,7 @@ def main() -> None:
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     options.add_argument("--seeds", type=int, default=1)
     options.add_argument("--work", type=Path, help="keep checkpoints here and go on from them")
+    options.add_argument("--probabilities", type=Path, help="a folder for predictions out of sample, as in table1.py")
     asked = options.parse_args()
     data = datasets(asked.data)
     settings = presets.change(presets.get(asked.preset), dict(pair.split("=", 1) for pair in asked.set))
@@ -69,6 +73,10 @@ def main() -> None:
                     record(asked.out, row)
                     print({key: value for key, value in row.items() if key != "curve"}, flush=True)
                     print("curve", row["curve"], flush=True)
+                if asked.probabilities is not None:
+                    stage1 = warm_up(task, settings)
+                    score = stage1.ledger.score(settings.score)
+                    write_probabilities(asked.probabilities, one, task, settings, score, stage1.seconds)
 
 
 if __name__ == "__main__":

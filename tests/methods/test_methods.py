@@ -92,14 +92,14 @@ def test_cross_entropy_and_rsl_share_stage_1(make_task):
 def test_every_stage_starts_from_fresh_weights_that_the_seed_decides(make_task):
     task, how = make_task(), settings()
     weights = [
-        torch.cat([p.flatten() for p in new_network(make_task(seed=seed), how, purpose).parameters()])
+        torch.cat([p.flatten() for p in new_network(make_task(seed=seed), how.net, purpose).parameters()])
         for seed, purpose in [(0, "stage1"), (0, "stage1"), (0, "rsl"), (1, "stage1")]
     ]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
     assert not torch.equal(weights[0], weights[3])
     state = torch.get_rng_state()
-    new_network(task, how, "stage1")
+    new_network(task, how.net, "stage1")
     assert torch.equal(torch.get_rng_state(), state)
 
 

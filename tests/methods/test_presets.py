@@ -55,6 +55,15 @@ def test_the_rates_of_the_paper_are_those_of_the_sheet():
     assert sorted(set(rates.tolist()), reverse=True) == pytest.approx([0.1, 2e-3, 4e-5, 8e-7])
 
 
+def test_who_names_a_net_means_it_for_all_that_is_trained():
+    assert (presets.get("fast").net, presets.get("fast").last_net) == ("preact-resnet-18", "resnet-9")
+    wide = presets.change(presets.get("fast"), {"net": "wrn-28-2"})
+    assert (wide.net, wide.last_net) == ("wrn-28-2", "wrn-28-2")
+    both = presets.change(presets.get("cpu"), {"net": "wrn-28-2", "final_net": "resnet-9"})
+    assert (both.net, both.last_net) == ("wrn-28-2", "resnet-9")
+    assert presets.change(presets.get("fast"), {"final_net": "none"}).last_net == "preact-resnet-18"
+
+
 def test_every_preset_can_be_had_and_names_itself():
     assert presets.names() == ("paper", "fast", "cpu")
     for name in presets.names():

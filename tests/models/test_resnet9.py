@@ -1,10 +1,12 @@
+import pytest
 import torch
 
 from smallloss.models.resnet9 import ConvNorm, ResNet9
 
 
-def test_three_poolings_leave_a_picture_of_eight_pixels_one():
-    assert ResNet9(10, (1, 8, 8)).body(torch.zeros(2, 1, 8, 8)).shape == (2, 512, 1, 1)
+@pytest.mark.parametrize("size, left", [(32, 4), (8, 1), (5, 1), (1, 1)])
+def test_three_poolings_leave_at_least_a_pixel(size, left):
+    assert ResNet9(10, (1, size, size)).body(torch.zeros(2, 1, size, size)).shape == (2, 512, left, left)
 
 
 def test_pooling_before_the_norm_is_pooling_after_it():

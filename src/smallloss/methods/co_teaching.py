@@ -50,16 +50,21 @@ def _small(loss: Tensor, kept: Tensor) -> Tensor:
     return (loss.argsort(stable=True).argsort() < kept).to(loss.dtype)
 
 
-def train(task: Task, settings: Settings, noise: Noise) -> Learned:
-    """Two fresh networks on all examples; τ is the overall noise rate."""
+def refuse(settings: Settings) -> None:
+    """One module cannot become two networks that start apart."""
     if isinstance(settings.net, torch.nn.Module):
         raise InputError(
             "co_teaching needs two networks that differ: give net a function that makes one, not a module."
         )
+
+
+def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+    """Two fresh networks on all examples; τ is the overall noise rate."""
+    refuse(settings)
     objective = CoTeaching(task, task.train, settings.stage1, _overall(task, settings, noise))
-    modules = [new_network(task, settings, f"co_teaching/{i}") for i in range(2)]
+    modules = [new_network(task, settings.net, f"co_teaching/{i}") for i in range(2)]
     fitted = Stage(task, "co_teaching", objective, settings.stage1, modules).fit()
-    return Learned("co_teaching", fitted, stages={"co_teaching": fitted})
+    return Learned("co_teaching", settings.net, fitted, stages={"co_teaching": fitted})
 
 
 def _overall(task: Task, settings: Settings, noise: Noise) -> float:

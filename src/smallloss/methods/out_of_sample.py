@@ -52,7 +52,7 @@ def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
         others = np.concatenate([task.train[half != which], task.held_out])
         objective = HalfTraining(task, name, task.train[half == which], others, recipe)
         record = settings.scored_epochs(recipe.epochs)
-        stage = Stage(task, name, objective, recipe, [new_network(task, settings, name)], record=record)
+        stage = Stage(task, name, objective, recipe, [new_network(task, settings.net, name)], record=record)
         task.finished[name] = stage.fit()
         total[others] += (objective.total / objective.epochs).cpu().numpy()
         judged[others] += 1

@@ -13,4 +13,5 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     selection = choose(task, settings, noise, score)  # lines 8-14
     final = retrain(task, settings, "rsl", task.train[selection.mask], settings.rsl)  # line 15
     evidence = f"{settings.score} over stage 1"
-    return Learned("rsl", final, selection, score, evidence, stage1.ledger, {"stage1": stage1, "rsl": final})
+    stages = {"stage1": stage1, "rsl": final}
+    return Learned("rsl", settings.last_net, final, selection, score, evidence, stage1.ledger, stages)

@@ -24,12 +24,14 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
         return choose(task, settings, noise, ledger.score(settings.score), beta=how.second_beta)
 
     objective = WeightedMixMatch(task, "rsl_wm", selection, recipe, how, look_again)
-    module = new_network(task, settings, "rsl_wm")
+    net = settings.last_net
+    module = new_network(task, net, "rsl_wm")
     final = Stage(task, "rsl_wm", objective, recipe, [module], ledger=ledger, record=record).fit()
     stages = {"stage1": stage1, "rsl_wm": final}
     if final.ledger is None:
-        return Learned("rsl_wm", final, selection, score, f"{settings.score} over stage 1", stage1.ledger, stages)
+        evidence = f"{settings.score} over stage 1"
+        return Learned("rsl_wm", net, final, selection, score, evidence, stage1.ledger, stages)
     # The semi-supervised network has seen right labels almost alone: its losses are the better evidence.
     evidence = f"{settings.score} over stage 2 (second look)"
     score = final.ledger.score(settings.score)
-    return Learned("rsl_wm", final, look_again(final.ledger), score, evidence, final.ledger, stages)
+    return Learned("rsl_wm", net, final, look_again(final.ledger), score, evidence, final.ledger, stages)

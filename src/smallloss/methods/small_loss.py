@@ -39,6 +39,7 @@ class Learned:
     """What a method leaves behind."""
 
     method: str
+    net: Any
     fitted: Fitted
     selection: Selection | None = None
     score: np.ndarray | None = None
@@ -47,13 +48,13 @@ class Learned:
     stages: dict[str, Fitted] = field(default_factory=dict)
 
 
-def new_network(task: Task, settings: Settings, purpose: str) -> nn.Module:
+def new_network(task: Task, net: Any, purpose: str) -> nn.Module:
     """Fresh random weights (the paper starts every stage anew), the same for the same seed and purpose."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(task.draws.init_seed(purpose))
         # A module of the user's own is copied: a stage must not train on from another, nor change its network.
-        net = copy.deepcopy(settings.net) if isinstance(settings.net, nn.Module) else settings.net
-        return build(net, classes=task.classes, in_shape=task.dataset.in_shape)
+        own = copy.deepcopy(net) if isinstance(net, nn.Module) else net
+        return build(own, classes=task.classes, in_shape=task.dataset.in_shape)
 
 
 def warm_up(task: Task, settings: Settings) -> Fitted:
@@ -63,7 +64,7 @@ def warm_up(task: Task, settings: Settings) -> Fitted:
     recipe = settings.stage1
     ledger = LossLedger(len(task.dataset))
     objective = Supervised(task, "stage1", task.train, recipe)
-    module = new_network(task, settings, "stage1")
+    module = new_network(task, settings.net, "stage1")
     record = settings.scored_epochs(recipe.epochs)
     stage = Stage(task, "stage1", objective, recipe, [module], ledger=ledger, record=record)
     task.finished["stage1"] = fitted = stage.fit()
@@ -102,4 +103,4 @@ def choose(
 def retrain(task: Task, settings: Settings, name: str, examples: np.ndarray, recipe: Recipe) -> Fitted:
     """Line 15: a fresh network on the examples alone."""
     objective = Supervised(task, name, examples, recipe)
-    return Stage(task, name, objective, recipe, [new_network(task, settings, name)]).fit()
+    return Stage(task, name, objective, recipe, [new_network(task, settings.last_net, name)]).fit()

@@ -16,7 +16,7 @@ class ConvNorm(nn.Module):
     def __init__(self, before: int, width: int, *, pool: bool = False) -> None:
         super().__init__()
         self.conv = nn.Conv2d(before, width, 3, padding=1, bias=False)
-        self.pool = nn.MaxPool2d(2) if pool else nn.Identity()
+        self.pool = nn.MaxPool2d(2, ceil_mode=True) if pool else nn.Identity()  # up: a tiny picture keeps a pixel
         self.norm = nn.BatchNorm2d(width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -36,7 +36,7 @@ class Residual(nn.Module):
 
 
 class ResNet9(nn.Module):
-    """Widths 64, 128, 256, 512; residual pairs at 128 and 512; pictures of 8 x 8 or larger."""
+    """Widths 64, 128, 256, 512; residual pairs at 128 and 512; pictures of any size."""
 
     def __init__(self, classes: int, in_shape: tuple[int, ...]) -> None:
         super().__init__()
