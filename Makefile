@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # One thread per test worker: two workers with two threads each are several times slower.
 TEST_ENV := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test lint format clean
+.PHONY: demo test browser-test lint format clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml constraints.txt
@@ -22,6 +22,11 @@ test: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2
+
+# Opens a report in Chromium; skipped, with the reason, where chromium and chromium-driver are not installed.
+browser-test: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
+	$(TEST_ENV) $(BIN)/python -m pytest -rs tests/browser
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

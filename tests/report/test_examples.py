@@ -1,8 +1,10 @@
 import csv
+from dataclasses import replace
 
 import numpy as np
 from pyarrow import parquet
 
+from smallloss.data.dataset import Unreadable
 from smallloss.report.examples import examples_table, write_examples
 from smallloss.report.result import Result
 
@@ -62,3 +64,34 @@ def test_hostile_names_survive_and_are_no_formulas(hostile: Result, tmp_path) ->
     assert len(rows) == len(hostile.dataset)
     assert rows[3]["given_label"] == "'=cmd()"
     assert rows[4]["given_label"] == "new\nline\x1b[31m"
+
+
+def test_what_cannot_be_read_is_listed_in_its_place(result: Result, tmp_path) -> None:
+    """First, two in a row, and last; the rows of the others are as they were."""
+    lost = {
+        "first.png": Unreadable("no picture", "cat", before=0),
+        "one.png": Unreadable("cut short", "dog", before=4),
+        "two.png": Unreadable("cut short", "=emu", before=4),
+        "last.png": Unreadable("no picture", "dog", before=10),
+    }
+    write_examples(replace(result, dataset=replace(result.dataset, unreadable=lost)), tmp_path)
+    rows = parquet.read_table(tmp_path / "examples.parquet").to_pylist()
+    ids = [f"{k}.png" for k in range(10)]
+    assert [row["id"] for row in rows] == ["first.png", *ids[:4], "one.png", "two.png", *ids[4:], "last.png"]
+    (tmp_path / "plain").mkdir()
+    write_examples(result, tmp_path / "plain")
+    plain = parquet.read_table(tmp_path / "plain" / "examples.parquet").to_pylist()
+    # as text: NaN is not equal to itself
+    assert str([row for row in rows if row["id"] not in lost]) == str(plain)
+    listed = [row for row in rows if row["id"] in lost]
+    assert [row["given_label"] for row in listed] == ["cat", "dog", "=emu", "dog"]
+    for row in listed:
+        assert row["reason"] == "unreadable"
+        assert row["index"] is row["predicted_label"] is row["true_label"] is None
+        assert not row["is_label_issue"]
+        assert not row["selected"]
+        assert row["rank_in_class"] == row["weight"] == 0
+        assert np.isnan([row[name] for name in ("label_score", "score", "mean_loss", "cutoff")]).all()
+    with (tmp_path / "examples.csv").open(newline="") as file:
+        first = next(csv.DictReader(file))
+    assert first["index"] == first["label_score"] == first["mean_loss"] == first["predicted_label"] == ""

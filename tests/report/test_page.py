@@ -1,4 +1,5 @@
 import base64
+import hashlib
 import io
 import re
 from dataclasses import replace
@@ -10,12 +11,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from smallloss.criterion.estimate import estimate
+from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import select
 from smallloss.criterion.verdict import check
+from smallloss.report import page as pages
 from smallloss.report.page import page, write_page
-from smallloss.report.pictures import LONGEST_SIDE, gallery
+from smallloss.report.pictures import LONGEST_SIDE, borderline, data_address, gallery
 from smallloss.report.plots import score_histogram
 from smallloss.report.result import Part, Result
+from smallloss.report.summary import table_rows
 
 VOID = {"meta", "img", "br", "hr", "input", "link"}
 
@@ -89,9 +94,10 @@ def test_stands_alone(which: str, request: pytest.FixtureRequest) -> None:
     text = page(request.getfixturevalue(which))
     reader = Reader(text)
     assert "://" not in text
-    assert not {"script", "link", "iframe", "object", "form"} & {tag for tag, _ in reader.tags}
+    assert not {"link", "iframe", "object", "form"} & {tag for tag, _ in reader.tags}
+    assert reader.named("script") == [{"type": "text/plain", "id": "examples-data"}, {}]
     addresses = [attributes.get(name) for _, attributes in reader.tags for name in ("src", "href", "xlink:href")]
-    assert all(re.match(r"#[\w-]+$|data:image/png;base64,", address) for address in addresses if address)
+    assert all(re.match(r"#[\w-]+$|data:image/(png|jpeg);base64,", address) for address in addresses if address)
     assert "url(" not in re.sub(r"url\(#[\w-]+\)", "", text)
 
 
@@ -112,7 +118,8 @@ def test_hostile_texts_are_only_text(hostile: Result) -> None:
     for name in ("</script><b>x", "a[/b]", "$x^$", "=cmd()", "new\\nline\\x1b[31m", "\\u202eשלום"):
         assert name in reader.texts
     assert "not-unicode-\\udcff.png" not in reader.said  # the smallest loss: not suspicious
-    assert not {"b", "i", "u", "s", "em", "script"} & {tag for tag, _ in reader.tags}
+    assert not {"b", "i", "u", "s", "em"} & {tag for tag, _ in reader.tags}
+    assert len(reader.named("script")) == 2  # the data, which is base64, and our own
     assert not any(name.startswith("on") for _, attributes in reader.tags for name in attributes)
     assert not {"\u202e", "\x1b"} & set(text)
     assert len(reader.named("h1")) == 1
@@ -124,8 +131,8 @@ def test_hostile_classes_with_pictures(hostile: Result) -> None:
     n = len(hostile.dataset)
     hostile.dataset = replace(hostile.dataset, inputs=np.zeros((n, 2, 2, 1), np.uint8), normalisation=None)
     pictures = Reader(page(hostile)).named("img")
-    assert len(pictures) == 48
-    assert all(set(picture) == {"src", "alt", "width", "height"} for picture in pictures)
+    assert len(pictures) == 48 + 32  # of each class 6 are likely wrong, and 4 are borderline
+    assert all(set(picture) == {"src", "alt", "width", "height", "class"} for picture in pictures)
     assert any("onerror" in picture["alt"] for picture in pictures)
 
 
@@ -137,7 +144,7 @@ def test_accessible(result: Result) -> None:
     assert all(later <= level + 1 for level, later in pairwise(levels))
     assert all(picture["alt"] for picture in reader.named("img"))
     assert all("scope" in header for header in reader.named("th"))
-    assert len(reader.named("caption")) == len(reader.named("table")) == 2
+    assert len(reader.named("caption")) == len(reader.named("table")) == 3
     assert all("aria-label" in svg or svg.get("aria-hidden") for svg in reader.named("svg"))
     ids = [attributes["id"] for _, attributes in reader.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
@@ -169,6 +176,74 @@ def test_the_gallery_shows_the_lowest_label_scores_first(result: Result) -> None
     assert picture.size == (LONGEST_SIDE // 2, LONGEST_SIDE)
 
 
+def test_borderline_examples_lie_on_both_sides_of_the_cut(result: Result) -> None:
+    labels = np.arange(60) % 2
+    score = np.arange(60) / 60
+    data = replace(result.dataset, inputs=np.zeros((60, 8, 8, 1), np.uint8), labels=labels, true_labels=None, ids=())
+    part = Part("train", np.arange(60), select(score, labels, noise_rate={0: 0.5, 1: 0.2}))
+    found = borderline(replace(result, dataset=data, predicted=labels, parts=[part]))
+    assert [(one.label, one.rank, one.fate) for one in found] == [
+        ("cat", 17, "wrong"),
+        ("cat", 16, "wrong"),
+        ("cat", 15, "aside"),
+        ("cat", 14, "aside"),
+        ("dog", 26, "wrong"),
+        ("dog", 25, "wrong"),
+        ("dog", 24, "aside"),
+        ("dog", 23, "aside"),
+    ]
+    assert all(one.of == 30 and one.coarse for one in found)
+    assert found[1].label_score < 0.5 < found[2].label_score
+
+
+def test_photographs_are_jpegs_and_small_pictures_exact() -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (300, 200, 4), np.uint8)
+    assert data_address(noise[:8, :8, :3], 96).startswith("data:image/png")
+    assert data_address(noise[..., :3], 96).startswith("data:image/jpeg")
+    assert data_address(noise[..., :1], 96).startswith("data:image/jpeg")
+    assert data_address(noise, 96).startswith("data:image/png")  # a JPEG has no transparency
+
+
+def test_the_policy_lets_this_script_run_and_nothing_else(hostile: Result) -> None:
+    text = page(hostile)
+    policy = next(tag["content"] for tag in Reader(text).named("meta") if "http-equiv" in tag)
+    script = text.rpartition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy == f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+
+
+def test_the_class_table_has_margin_cutoff_and_plot(result: Result) -> None:
+    text = page(result)
+    said = Reader(text).said
+    # examples, noise rate, kept, set aside, likely wrong, margin, cut-off, precisions with recalls
+    assert "cat 3 33.3 % 2 0 1 0.40 0.50 100.0 / 100.0 100.0 / 100.0" in said
+    assert "dog 3 33.3 % 2 0 1 0.40 0.30 50.0 / 50.0 0.0 / 0.0" in said
+    assert text.count('class="spark"') == 2
+    result.verdict = None
+    assert "cat 3 33.3 % 2 0 1 – 0.50" in Reader(page(result)).said
+
+
+def test_mean_losses_are_drawn_where_a_ledger_has_them(result: Result) -> None:
+    assert "Mean loss of the kept" not in page(result)
+    ledger = LossLedger(10)
+    for scale in (2.0, 1.0):
+        ledger.update(np.arange(10), scale * np.nan_to_num(result.mean_loss))
+        ledger.end_epoch()
+    result.ledger = ledger
+    losses = pages._losses(result, result.parts[0])
+    assert losses is not None
+    np.testing.assert_allclose(losses[0], [2 * 0.275, 0.275], rtol=1e-6)  # examples 0, 1, 5, 7
+    np.testing.assert_allclose(losses[1], [5.0, 2.5], rtol=1e-6)  # examples 3 and 8
+    text = page(result)
+    assert "Mean loss of the kept and of the likely wrong" in text
+    assert "of a random" not in text
+    ledger.curves.index = np.arange(9)
+    ledger.curves.rows = [row[:9] for row in ledger.curves.rows]
+    assert "of a random 9 of all examples" in page(result)
+    result.ledger = LossLedger(10)
+    assert "Mean loss of the kept" not in page(result)
+
+
 def test_pages_without_much_to_say(result: Result) -> None:
     labels = result.dataset.labels
     nothing = Part("train", np.arange(10), select(np.full(10, np.nan), labels, noise_rate=0.0))
@@ -182,3 +257,24 @@ def test_pages_without_much_to_say(result: Result) -> None:
 def test_equal_scores_can_be_drawn() -> None:
     selection = select(np.ones(5), np.zeros(5, int), noise_rate=0.2)
     assert score_histogram(selection, None).startswith("<svg")
+
+
+def test_estimates_stand_with_their_intervals(result: Result) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.arange(400) % 2
+    labels = np.where(rng.random(400) < 0.2, 1 - truth, truth)
+    g = np.where(truth == 1, 0.95, 0.05) + rng.uniform(-0.04, 0.04, 400)
+    found = estimate(np.column_stack([1 - g, g]), labels, classes=[0, 1])
+    data = replace(result.dataset, inputs=np.zeros((400, 2), np.float32), labels=labels, true_labels=None, ids=())
+    names = np.array(data.classes)
+    part = Part("train", np.arange(400), select(1 - g, names[labels], noise_rate=found.noise_rate, classes=names))
+    run = replace(result, dataset=data, parts=[part], estimate=found, mean_loss=g, predicted=truth, verdict=None)
+    (whole,) = table_rows(run)
+    shares = np.bincount(labels) / 400
+    low, high = np.quantile(found.draws @ shares, [0.05, 0.95])
+    assert whole.interval == pytest.approx((low, high))
+    assert low < whole.noise_rate < high
+    said = Reader(page(run)).said
+    figure = f"{100 * low:.0f} to {100 * high:.0f} % {100 * whole.noise_rate:.1f} %"
+    assert f"of the labels are wrong, estimated: {figure}" in said
+    assert f"{100 * found.low[0]:.0f}–{100 * found.high[0]:.0f}" in said

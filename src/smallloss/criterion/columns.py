@@ -7,6 +7,8 @@ from scipy.special import log_softmax
 
 from smallloss.errors import InputError
 
+MEANS = ("loss", "margin", "probability")
+
 
 def copied(values: Any) -> Any:
     """A copy that nobody else writes to; for a tensor it is made on its device, and nothing waits for it."""
@@ -86,3 +88,22 @@ def once(index: np.ndarray, columns: dict[str, np.ndarray], n: int) -> tuple[np.
         name: np.bincount(index, weights=values, minlength=n)[seen] / occurrences[seen]
         for name, values in columns.items()
     }
+
+
+def check(columns: dict[str, np.ndarray], n: int, epoch: int) -> None:
+    """Whole numbers within 0..n-1, losses and margins that are finite, probabilities in [0, 1]."""
+    index, where = columns["index"], f"in epoch {epoch}; nothing of this epoch was recorded."
+    if index.dtype.kind not in "iu":
+        raise InputError(f"index is of type {index.dtype}, not whole numbers, {where}")
+    outside = (index < 0) | (index >= n)
+    if outside.any():
+        raise InputError(f"Index {index[outside.argmax()]} is outside 0..{n - 1} {where}")
+    for name in [name for name in MEANS if name in columns]:
+        values = columns[name]
+        bad = ~np.isfinite(values)
+        if name == "probability":
+            bad |= (values < 0) | (values > 1 + 1e-6)
+        if bad.any():
+            at = bad.argmax()
+            hint = ", or its label is outside the classes of the logits," if name == "loss" else ""
+            raise InputError(f"The {name} of index {index[at]} is {values[at]}{hint} {where}")

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.criterion.columns import copied, from_logits, joined, once
+from smallloss.criterion.columns import check, copied, from_logits, joined, once
+from smallloss.criterion.curves import LossCurves
 from smallloss.criterion.history import History, divide
 from smallloss.errors import InputError
 from smallloss.files import write_npz
 
 AnyPath = str | os.PathLike[str]
 Window = tuple[int | None, int | None]
-MEANS = ("loss", "margin", "probability")
 ALWAYS_SAVED = ("epochs", "window", "count", "last_loss", "last_epoch")
 
 
 class LossLedger:
-    """Running means per example: a few vectors of length n, whatever the number of epochs.
+    """Running means per example: a few vectors of length n, whatever the number of epochs, and `curves`.
 
     window: (start, stop), epochs counted from 0, stop not included, None for an open end; `count` and the
     means then cover these epochs only.
@@ -43,6 +43,7 @@ class LossLedger:
         self._last_epoch = np.full(n, -1, np.int32)
         self._predicted: np.ndarray | None = None
         self._open: dict[str, list[Any]] = {}
+        self.curves = LossCurves(self.n)
         self._history = None if history is None else History(Path(history), self.n)
         if self._history is not None and self._history.path.exists():
             raise InputError(f"{history} exists already: give the history of a new ledger another path.")
@@ -92,7 +93,7 @@ class LossLedger:
             raise InputError(f"Epoch {self.epochs} has no update: there is nothing to close.")
         columns = {name: joined(pieces) for name, pieces in self._open.items()}
         self._open = {}
-        self._check(columns)
+        check(columns, self.n, self.epochs)
         index, predicted = columns.pop("index"), columns.pop("predicted", None)
         seen, means = once(index, columns, self.n)
         if self._history is not None:
@@ -103,6 +104,7 @@ class LossLedger:
             self._predicted[index] = predicted
         self._last_loss[seen] = means["loss"]
         self._last_epoch[seen] = self.epochs
+        self.curves.append(self.epochs, self._last_loss, self._last_epoch)
         inside = self._in_window(self.epochs)
         for name, values in means.items():
             total = self._sums.setdefault(name, np.zeros(self.n))
@@ -164,6 +166,8 @@ class LossLedger:
         state |= {f"open_{name}": joined(pieces) for name, pieces in self._open.items()}
         if self._predicted is not None:
             state["predicted"] = self._predicted.copy()
+        if self.epochs:
+            state["curves"] = np.array(self.curves.rows)
         return state
 
     @classmethod
@@ -179,6 +183,7 @@ class LossLedger:
         ledger._last_loss = np.array(arrays["last_loss"])
         ledger._last_epoch = np.array(arrays["last_epoch"])
         ledger._predicted = np.array(arrays["predicted"]) if "predicted" in arrays else None
+        ledger.curves.restore(arrays.get("curves"), ledger.epochs)
         for name, values in arrays.items():
             if name.startswith("sum_"):
                 ledger._sums[name.removeprefix("sum_")] = np.array(values)
@@ -244,6 +249,7 @@ class LossLedger:
             self._sums[name] = self._sums.get(name, 0.0) + total
         for name, pieces in other._open.items():
             self._open.setdefault(name, []).extend(pieces)
+        self.curves.add(other.curves)
         self.epochs = max(self.epochs, other.epochs)
 
     def _columns(self) -> set[str]:
@@ -258,23 +264,6 @@ class LossLedger:
                 f"This update brings {', '.join(sorted(columns))}, earlier ones {', '.join(sorted(known))}: "
                 "give the same in every update."
             )
-
-    def _check(self, columns: dict[str, np.ndarray]) -> None:
-        index, where = columns["index"], f"in epoch {self.epochs}; nothing of this epoch was recorded."
-        if index.dtype.kind not in "iu":
-            raise InputError(f"index is of type {index.dtype}, not whole numbers, {where}")
-        outside = (index < 0) | (index >= self.n)
-        if outside.any():
-            raise InputError(f"Index {index[outside.argmax()]} is outside 0..{self.n - 1} {where}")
-        for name in [name for name in MEANS if name in columns]:
-            values = columns[name]
-            bad = ~np.isfinite(values)
-            if name == "probability":
-                bad |= (values < 0) | (values > 1 + 1e-6)
-            if bad.any():
-                at = bad.argmax()
-                hint = ", or its label is outside the classes of the logits," if name == "loss" else ""
-                raise InputError(f"The {name} of index {index[at]} is {values[at]}{hint} {where}")
 
     def _in_window(self, epoch: int) -> bool:
         start, stop = self.window

@@ -7,16 +7,16 @@ import numpy as np
 from smallloss.criterion.verdict import one_line
 from smallloss.report.result import Result
 
-CLASSES_SHOWN = 12
+CLASSES_SHOWN = 20
 PAIRS_SHOWN = 12
-_SHADES = 9
+SHORT_NAME = 4
 _WORTH_NAMING = 0.02
 
 
 @dataclass(frozen=True)
 class Cell:
     share: str
-    shade: int  # 0 .. _SHADES, by the share; the diagonal stands apart
+    shade: int  # percent of colour; the diagonal has one of its own
     diagonal: bool
 
 
@@ -26,6 +26,7 @@ class Confusions:
 
     estimated: bool
     names: list[str]
+    tall: bool  # the names are too long to stand side by side
     rows: list[list[Cell]]  # empty where there are too many classes for a matrix
     pairs: list[tuple[str, str, str]]  # true class, the label it got, how often
 
@@ -38,13 +39,16 @@ def confusions(result: Result) -> Confusions | None:
     T = np.asarray(known if result.estimate is None else result.estimate.transition, dtype=np.float64)
     names = [one_line(name) for name in result.dataset.classes]
     rows = [[_cell(T, i, j) for j in range(len(T))] for i in range(len(T))] if len(T) <= CLASSES_SHOWN else []
-    return Confusions(result.estimate is not None, names, rows, _pairs(T, names))
+    tall = any(len(name) > SHORT_NAME for name in names)
+    return Confusions(result.estimate is not None, names, tall, rows, _pairs(T, names))
 
 
 def _cell(T: np.ndarray, i: int, j: int) -> Cell:
     if T[i, j] < 0.005:
         return Cell("", 0, i == j)
-    return Cell(f"{100 * T[i, j]:.0f}", int(np.ceil(_SHADES * min(T[i, j], 1.0))), i == j)
+    # Flips by their square root: a rare one should not pass for none.
+    shade = 55 * T[i, j] if i == j else 80 * np.sqrt(T[i, j])
+    return Cell(f"{100 * T[i, j]:.0f}", round(shade), i == j)
 
 
 def _pairs(T: np.ndarray, names: list[str]) -> list[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""The examples table: one row per input example, in input order, held-out ones included."""
+"""The examples table: one row per input example, in input order, held-out and unreadable ones included."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.audit import mark
-from smallloss.criterion.selection import NEVER_SEEN, REASONS
+from smallloss.criterion.selection import NEVER_SEEN, REASONS, UNREADABLE
 from smallloss.data.tables import write_table
 from smallloss.report.result import Result
 
@@ -24,7 +24,10 @@ _NEVER_RANKED: dict[str, Any] = {
 
 
 def examples_table(result: Result) -> dict[str, Any]:
-    """What became of every example; cleanlab's four names come first, `true_label` only where it is known."""
+    """What became of every example that was read; cleanlab's four names come first, then ours.
+
+    `index` counts these rows, as the ledger and the selection do; `true_label` is there only where it is known.
+    """
     data = result.dataset
     names = np.array([*map(_text, data.classes), None], dtype=object)  # the code -1: nothing was predicted
     ranked, split = _ranked(result)
@@ -63,8 +66,31 @@ def _suggestions(result: Result, is_label_issue: np.ndarray) -> dict[str, Any]:
 
 def write_examples(result: Result, folder: str | Path) -> list[Path]:
     """examples.parquet, exact, and examples.csv, for a spreadsheet."""
-    table = examples_table(result)
+    table = with_unreadable(examples_table(result), result)
     return [write_table(Path(folder) / f"examples.{ending}", table) for ending in ("parquet", "csv")]
+
+
+def with_unreadable(table: dict[str, Any], result: Result) -> dict[str, Any]:
+    """The table with the examples that could not be read, each in its place of the input, without index and scores."""
+    lost = result.dataset.unreadable
+    if not lost:
+        return table
+    said: Any = _NEVER_RANKED | {
+        "id": [_text(name) for name in lost],
+        "given_label": [_text(one.label) for one in lost.values()],
+        "split": "",
+        "mean_loss": np.nan,
+        "predicted_probability": np.nan,
+        "reason": REASONS[UNREADABLE],
+    }
+    at = [one.before for one in lost.values()]
+    columns = {}
+    for name, values in table.items():
+        column = np.asarray(values)
+        if name not in said or column.dtype.kind == "U":  # nothing at all, or a word longer than any there is
+            column = column.astype(object)
+        columns[name] = np.insert(column, at, said.get(name))
+    return columns
 
 
 def _ranked(result: Result) -> tuple[dict[str, np.ndarray], np.ndarray]:

@@ -1,15 +1,20 @@
-"""report.html: one file that opens from a mail, without a server, a script or an outside address."""
+"""report.html: one file that opens from a mail, without a server, an outside address or any script but its own."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from smallloss import files
+from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.report.compare import REFERENCE, compare
 from smallloss.report.confusions import confusions
-from smallloss.report.pictures import CLASSES_SHOWN, gallery
-from smallloss.report.plots import CURVES, DASHES, learning_curves, score_histogram
-from smallloss.report.result import Result
+from smallloss.report.packed import BUDGET, packed
+from smallloss.report.pictures import CLASSES_SHOWN, borderline, gallery
+from smallloss.report.plots import CURVES, DASHES, learning_curves, loss_curves, score_histogram
+from smallloss.report.result import Part, Result
+from smallloss.report.sparklines import sparklines
 from smallloss.report.summary import (
     called,
     class_rows,
@@ -25,6 +30,7 @@ from smallloss.report.templates import environment
 from smallloss.report.truth import right_labels
 
 _TEMPLATE = "page.html.jinja"
+_TABLE_AND_GALLERIES = 3_000_000  # characters
 
 
 def write_page(result: Result, path: str | Path) -> Path:
@@ -46,10 +52,13 @@ def _facts(result: Result) -> dict[str, Any]:
     data = result.dataset
     colour, word = tone(result.verdict)
     whole, *held_out = table_rows(result)
+    train = train_part(result)
+    suspects, nearest = gallery(result), borderline(result)
+    pictures = sum(len(one.picture or "") for one in [*nearest, *(one for each in suspects for one in each.shown)])
     return {
         "name": printable(data.name),
         "classes": len(data.classes),
-        "pictures": data.is_image,
+        "pictures": data.pictures is not None,
         "evidence": printable(result.evidence),
         "tone": colour,
         "word": word,
@@ -57,17 +66,22 @@ def _facts(result: Result) -> dict[str, Any]:
         "theory": "" if result.verdict is None else str(result.verdict).partition("\n\n")[2],
         "whole": whole,
         "held_out": held_out,
-        "rows": class_rows(result, train_part(result)),
+        "rows": list(zip(class_rows(result, train), sparklines(train.selection), strict=True)),
+        "precision": result.verdict.precision if isinstance(result.verdict, DataVerdict) else None,
         "known": data.true_labels is not None,
         "accuracy_on": printable(result.accuracy_on),
         "reference": called(REFERENCE),
         "methods": _methods(result),
-        "suspects": gallery(result),
+        "suspects": suspects,
+        "borderline": nearest,
+        "table": packed(result, min(BUDGET, _TABLE_AND_GALLERIES - pictures)),
         "classes_shown": CLASSES_SHOWN,
         "stages": [
             {"name": called(stage), "curve": k % CURVES, "dashes": DASHES[k % len(DASHES)]}
             for k, stage in enumerate(_curves(result))
         ],
+        "dashes": DASHES[1],
+        "sampled": _sampled(result),
         "confusions": confusions(result),
         "notes": notes(result),
         "settings": [(printable(name), printable(value)) for name, value in _flat(result.settings)],
@@ -92,10 +106,32 @@ def _plots(result: Result) -> dict[str, str]:
     plots = {}
     if part.selection.rank_in_class.any():
         plots["scores"] = score_histogram(part.selection, right_labels(result.dataset, part))
+    losses = _losses(result, part)
+    if losses is not None:
+        plots["losses"] = loss_curves(*losses)
     curves = _curves(result)
     if curves:
         plots["curves"] = learning_curves(list(curves.values()))
     return plots
+
+
+def _losses(result: Result, part: Part) -> tuple[np.ndarray, np.ndarray] | None:
+    """Mean losses, epoch by epoch, of what the part keeps and of what it calls likely wrong; None without either."""
+    if result.ledger is None:
+        return None
+    curves = []
+    for chosen in (part.selection.mask, part.selection.is_label_issue):
+        members = np.zeros(len(result.dataset), bool)
+        members[part.index[chosen]] = True
+        curves.append(result.ledger.curves.mean(members))
+    return None if any(np.isnan(curve).all() for curve in curves) else (curves[0], curves[1])
+
+
+def _sampled(result: Result) -> int | None:
+    """How many examples the loss curves are taken over, where not over all."""
+    if result.ledger is None or len(result.ledger.curves.index) == len(result.dataset):
+        return None
+    return len(result.ledger.curves.index)
 
 
 def _curves(result: Result) -> dict[str, tuple[list[int], list[float]]]:

@@ -1,4 +1,4 @@
-"""The most suspicious examples of each class, small enough to stand in the page."""
+"""The examples to look at, small enough for the page: of each class the most suspicious and the borderline ones."""
 
 import base64
 import io
@@ -8,24 +8,32 @@ import numpy as np
 
 from smallloss.criterion.verdict import one_line
 from smallloss.report.result import Result
-from smallloss.report.summary import printable
+from smallloss.report.summary import printable, shortened
 
 CLASSES_SHOWN = 10
 PER_CLASS = 8
-LONGEST_SIDE = 64
+NEAREST = 2  # on each side of the cut-off, per class
+LONGEST_SIDE = 96
 TEXT_LENGTH = 240
 ID_LENGTH = 28
+_COARSE_SIDE = 48  # up to here a picture is enlarged dot by dot
+_PNG_BYTES = 4096  # beyond, it is a photograph, and a JPEG is several times smaller
 
 
 @dataclass(frozen=True)
-class Suspect:
-    """One example whose label is likely wrong."""
+class Shown:
+    """One example in a gallery."""
 
     id: str
     short_id: str
+    label: str
     predicted: str
     label_score: float
-    picture: str | None  # a PNG as a data address; None where inputs are not pictures
+    rank: int
+    of: int  # examples of the class that were ranked
+    fate: str  # kept, aside or wrong
+    picture: str | None  # as a data address; None where inputs are not pictures
+    coarse: bool  # few pixels, to be seen as they are
     text: str | None = None  # what there is to read: the text, or the row of a table
 
 
@@ -35,48 +43,91 @@ class Suspects:
 
     label: str
     likely_wrong: int
-    shown: list[Suspect]
+    shown: list[Shown]
 
 
 def gallery(result: Result) -> list[Suspects]:
     """The lowest label scores under each label, of the labels with the most likely wrong examples."""
-    data = result.dataset
-    flagged = np.concatenate([part.index[part.selection.is_label_issue] for part in result.parts])
-    scores = np.concatenate([part.selection.label_score[part.selection.is_label_issue] for part in result.parts])
-    counts = np.bincount(data.labels[flagged], minlength=len(data.classes))
-    most = np.argsort(-counts, kind="stable")[:CLASSES_SHOWN]
+    ranked = _ranked(result)
     found = []
-    for code in sorted(most[counts[most] > 0].tolist()):
-        mine = data.labels[flagged] == code
-        index, score = flagged[mine], scores[mine]
-        worst = np.lexsort((index, score))[:PER_CLASS]
-        shown = [_suspect(result, int(index[k]), float(score[k])) for k in worst]
-        found.append(Suspects(one_line(data.classes[code]), int(counts[code]), shown))
+    for code, count in _classes_shown(result, ranked):
+        worst = _by_score(result, ranked, code, wrong=True)[:PER_CLASS]
+        shown = [_shown(result, ranked, k) for k in worst]
+        found.append(Suspects(one_line(result.dataset.classes[code]), count, shown))
     return found
 
 
-def _suspect(result: Result, index: int, score: float) -> Suspect:
-    data, predicted, name = result.dataset, int(result.predicted[index]), result.dataset.ids[index]
-    return Suspect(
+def borderline(result: Result) -> list[Shown]:
+    """Under the same labels, the nearest to the cut-off of likely wrong: the last before it, the first beyond it."""
+    ranked = _ranked(result)
+    found = []
+    for code, _ in _classes_shown(result, ranked):
+        beyond = _by_score(result, ranked, code, wrong=True)[-NEAREST:]
+        before = _by_score(result, ranked, code, wrong=False)[:NEAREST]
+        found += [_shown(result, ranked, k) for k in [*beyond, *before]]
+    return found
+
+
+def _ranked(result: Result) -> dict[str, np.ndarray]:
+    """The ranked examples of all parts, one after the other."""
+    columns: dict[str, list[np.ndarray]] = {}
+    for part in result.parts:
+        chosen = part.selection
+        seen = np.flatnonzero(chosen.rank_in_class)
+        fate = np.where(chosen.mask, "kept", np.where(chosen.is_label_issue, "wrong", "aside"))
+        for name, values in (
+            ("index", part.index),
+            ("label_score", chosen.label_score),
+            ("rank", chosen.rank_in_class),
+            ("of", chosen.quota.n[chosen.class_index]),
+            ("fate", fate),
+        ):
+            columns.setdefault(name, []).append(values[seen])
+    return {name: np.concatenate(values) for name, values in columns.items()}
+
+
+def _classes_shown(result: Result, ranked: dict[str, np.ndarray]) -> list[tuple[int, int]]:
+    """The labels with the most likely wrong examples, in their order, and how many those are."""
+    flagged = ranked["index"][ranked["fate"] == "wrong"]
+    counts = np.bincount(result.dataset.labels[flagged], minlength=len(result.dataset.classes))
+    most = np.argsort(-counts, kind="stable")[:CLASSES_SHOWN]
+    return [(code, int(counts[code])) for code in sorted(most[counts[most] > 0].tolist())]
+
+
+def _by_score(result: Result, ranked: dict[str, np.ndarray], code: int, *, wrong: bool) -> list[int]:
+    """Places among the ranked of one label's examples on one side of the cut-off, the most suspicious first."""
+    mine = (result.dataset.labels[ranked["index"]] == code) & ((ranked["fate"] == "wrong") == wrong)
+    at = np.flatnonzero(mine)
+    return at[np.lexsort((ranked["index"][at], ranked["label_score"][at]))].tolist()
+
+
+def _shown(result: Result, ranked: dict[str, np.ndarray], k: int) -> Shown:
+    data, index = result.dataset, int(ranked["index"][k])
+    predicted, name = int(result.predicted[index]), data.ids[index]
+    return Shown(
         id=printable(name),
         short_id=printable(name if len(name) <= ID_LENGTH else "…" + name[1 - ID_LENGTH :]),
+        label=one_line(data.classes[data.labels[index]]),
         predicted=one_line(data.classes[predicted]) if predicted >= 0 else "–",
-        label_score=score,
-        picture=data_address(np.asarray(data.inputs[index]), LONGEST_SIDE) if data.is_image else None,
-        text=None if data.shown is None else _shortened(printable(data.shown[index])),
+        label_score=float(ranked["label_score"][k]),
+        rank=int(ranked["rank"][k]),
+        of=int(ranked["of"][k]),
+        fate=str(ranked["fate"][k]),
+        picture=None if data.pictures is None else data_address(np.asarray(data.pictures[index]), LONGEST_SIDE),
+        coarse=data.pictures is not None and max(data.pictures.shape[1:3]) <= _COARSE_SIDE,
+        text=None if data.shown is None else shortened(printable(data.shown[index]), TEXT_LENGTH),
     )
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= TEXT_LENGTH else text[: TEXT_LENGTH - 1] + "…"
-
-
 def data_address(pixels: np.ndarray, longest_side: int) -> str:
-    """A picture as a small PNG inside the page."""
+    """A picture inside the page: a PNG, exact, where it is small, else a JPEG."""
     from PIL import Image
 
     picture = Image.fromarray(pixels if pixels.shape[-1] in (3, 4) else pixels[..., 0])
     picture.thumbnail((longest_side, longest_side))
-    file = io.BytesIO()
+    file, kind = io.BytesIO(), "png"
     picture.save(file, format="PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")
+    if file.tell() > _PNG_BYTES and picture.mode != "RGBA":
+        file, kind = io.BytesIO(), "jpeg"
+        picture.save(file, format="JPEG", quality=80, optimize=True)
+    return f"data:image/{kind};base64," + base64.b64encode(file.getvalue()).decode("ascii")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from smallloss.criterion.selection import Selection
+from smallloss.report.sparklines import score_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,9 +65,7 @@ def score_histogram(selection: Selection, is_right: np.ndarray | None) -> str:
     The outermost bars hold the thousandth beyond them too, so that one huge loss does not flatten the rest.
     """
     seen = np.flatnonzero(selection.rank_in_class)
-    low = np.quantile(selection.score[seen], 0.001, method="lower")
-    high = np.quantile(selection.score[seen], 0.999, method="higher")
-    score = np.clip(selection.score[seen], low, high)
+    score = np.clip(selection.score[seen], *score_range(selection.score[seen]))
     edges = np.histogram_bin_edges(score, min(BINS, 5 + len(seen) // 10))
     kept, issue = selection.mask[seen], selection.is_label_issue[seen]
 
@@ -98,6 +97,22 @@ def learning_curves(curves: Sequence[tuple[Sequence[int], Sequence[float]]]) -> 
         axes.locator_params(axis="y", nbins=5)
 
     return _svg("curves", 2.9, draw)
+
+
+def loss_curves(kept: np.ndarray, wrong: np.ndarray) -> str:
+    """Mean losses after each recorded epoch, counted from 1."""
+
+    def draw(axes: "Axes") -> None:
+        for k, (losses, colour) in enumerate(((kept, _KEPT), (wrong, _WRONG))):
+            epochs = np.arange(1, len(losses) + 1)
+            axes.plot(epochs, losses, **_line(k, alone=len(epochs) == 1) | {"color": colour})
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("recorded epoch")
+        axes.set_ylabel("mean loss")
+        axes.locator_params(axis="x", integer=True)
+        axes.locator_params(axis="y", nbins=5)
+
+    return _svg("losses", 2.9, draw)
 
 
 def _line(k: int, *, alone: bool) -> dict[str, Any]:

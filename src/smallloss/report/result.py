@@ -7,6 +7,7 @@ import numpy as np
 
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.estimate import Estimate
+from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
 from smallloss.criterion.verdict import Verdict
 from smallloss.data.dataset import Dataset
@@ -49,4 +50,5 @@ class Result:
     notes: list[str] = field(default_factory=list)
     probability: np.ndarray | None = None  # of the predicted class, by the final network
     estimate: Estimate | None = None  # of the noise rates, where nobody knew them
+    ledger: LossLedger | None = None  # of the evidence: its curves are drawn
     pins: dict[int, int] = field(default_factory=dict)  # rows answered by hand

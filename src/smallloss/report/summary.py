@@ -1,10 +1,12 @@
 """What the terminal and the page both say: rows per class, the verdict's tone, names and numbers in words."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from smallloss.criterion.data_verdict import DataVerdict
+from smallloss.criterion.estimate.result import interval
 from smallloss.criterion.verdict import Verdict, one_line
 from smallloss.report.result import Part, Result
 from smallloss.report.truth import Agreement, agreement, right_labels
@@ -32,6 +34,8 @@ class ClassRow:
     likely_wrong: int
     agreement: Agreement | None  # with the true labels, where they are known
     interval: tuple[float, float] | None = None  # of an estimated noise rate, 90 %
+    margin: float | None = None  # T_kk minus the largest other entry of its column, where T is known or estimated
+    cutoff: float | None = None  # the score of the last example kept
 
 
 def class_rows(result: Result, part: Part) -> list[ClassRow]:
@@ -41,17 +45,37 @@ def class_rows(result: Result, part: Part) -> list[ClassRow]:
     members = np.split(np.argsort(selection.class_index, kind="stable"), np.cumsum(counts)[:-1])
     names = [str(label) for label in selection.classes]
     rows = [_row(result, part, *row) for row in zip(names, members, selection.quota.noise_rate, strict=True)]
-    if result.estimate is None:
-        return rows
-    intervals = zip(result.estimate.low.tolist(), result.estimate.high.tolist(), strict=True)
-    return [replace(row, interval=interval) for row, interval in zip(rows, intervals, strict=True)]
+    more = zip(*_class_facts(result, part), strict=True)
+    return [
+        replace(row, interval=interval, margin=margin, cutoff=None if np.isnan(cutoff) else cutoff)
+        for row, (interval, margin, cutoff) in zip(rows, more, strict=True)
+    ]
+
+
+def _class_facts(result: Result, part: Part) -> tuple[list[Any], list[Any], list[float]]:
+    """Per class: the interval of its rate, its margin, its cut-off; None where there is none."""
+    nothing: list[Any] = [None] * len(part.selection.classes)
+    found, verdict = result.estimate, result.verdict
+    intervals = nothing if found is None else list(zip(found.low.tolist(), found.high.tolist(), strict=True))
+    known: dict[str, float] = {}
+    if isinstance(verdict, DataVerdict):
+        known = {one.name: one.margin.value for one in verdict.classes}
+    elif verdict is not None:
+        known = dict(zip(verdict.classes, verdict.margin, strict=True))
+    margins = [known.get(str(label)) for label in part.selection.classes]
+    return intervals, margins, part.selection.cutoff.tolist()
 
 
 def whole_row(result: Result, part: Part, name: str) -> ClassRow:
     """All classes of the part together; their noise rate is the mean over the examples."""
     selection = part.selection
     noise_rate = selection.quota.noise_rate[selection.class_index].mean()
-    return _row(result, part, name, np.arange(len(part.index)), noise_rate)
+    row = _row(result, part, name, np.arange(len(part.index)), noise_rate)
+    if result.estimate is None or part.split != TRAIN:
+        return row
+    shares = np.bincount(selection.class_index, minlength=len(selection.classes)) / len(part.index)
+    low, high = interval(noise_rate, result.estimate.draws @ shares, result.estimate.level)
+    return replace(row, interval=(float(low), float(high)))
 
 
 def _row(result: Result, part: Part, name: str, members: np.ndarray, noise_rate: float) -> ClassRow:
@@ -110,7 +134,13 @@ def called(name: str) -> str:
 
 def printable(text: str) -> str:
     """A text of any length on one line, the unprintable escaped."""
+    if text.isprintable():  # as most are, and there may be a million
+        return text
     return "".join(map(one_line, text))
+
+
+def shortened(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def percent(share: float | None) -> str:

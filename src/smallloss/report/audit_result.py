@@ -1,0 +1,89 @@
+"""What the answers by hand say of a run: in words, and as plain values for the run folder."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smallloss.criterion.audit import Answers
+from smallloss.criterion.audit_intervals import Interval, Rates
+from smallloss.criterion.data_verdict import DataVerdict
+from smallloss.criterion.known_verdict import KnownVerdict
+from smallloss.criterion.verdict import quoted
+
+NO_VERDICT = (
+    "This run kept no predictions out of sample (an earlier version made it), so the verdict cannot be drawn again "
+    "with the answers in it: run `smallloss clean` anew to have one."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class AuditResult:
+    """`str(result)` is what a terminal shows."""
+
+    run: str  # the key of the run that was answered for
+    classes: np.ndarray
+    answers: Answers
+    rows: list[dict[str, Any]]  # the answers again, by id and in words, so that later ones add to them
+    pins: dict[int, int]  # row of the dataset -> its true class by hand, or `audit.NONE`
+    precision: Interval  # of the kept set, 95 %
+    noise_rate: Interval  # of the whole dataset, 95 %
+    rates: Rates  # per class, to select with next
+    more: int  # answers that would halve the interval of the noise rate
+    pair: tuple[str, str] | None  # of classes, from which they should come
+    verdict: DataVerdict | KnownVerdict | None  # with the answers in it; None where the run kept too little
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values."""
+        return {
+            "run": self.run,
+            "words": str(self).splitlines(),
+            "verdict": None if self.verdict is None else self.verdict.to_dict(),
+            "kept_precision": self.precision.to_dict(),
+            "noise_rate": self.noise_rate.to_dict(),
+            "classes": self.classes.tolist(),
+            "rates": {name: getattr(self.rates, name).tolist() for name in ("noise_rate", "low", "high")},
+            "source": list(self.rates.source),
+            "more_to_halve": self.more,
+            "pair": None if self.pair is None else list(self.pair),
+            "answers": self.rows,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [*self._counted(), *self._rates(), "", NO_VERDICT if self.verdict is None else str(self.verdict)]
+        )
+
+    def _counted(self) -> list[str]:
+        wrong, answered = self.answers.counts()
+        unsure = int((~self.answers.decided).sum())
+        lines = [f"Answered: {answered[0]} kept, {answered[1]} dropped; {unsure} unsure, {self.answers.empty} open."]
+        if answered[0]:
+            p = self.precision
+            lines.append(
+                f"Kept labels: {answered[0] - wrong[0]} of {answered[0]} right; of all the kept, "
+                f"{p.low:.1%} to {p.high:.1%} are (95 %)."
+            )
+        n = self.noise_rate
+        where = "" if self.pair is None else f", best of {quoted(self.pair[0])} and {quoted(self.pair[1])}"
+        return [
+            *lines,
+            f"Wrong labels in the whole dataset: about {n.value:.1%} ({n.low:.1%} to {n.high:.1%}, 95 %).",
+            f"About {self.more} more answers would halve the interval{where}.",
+        ]
+
+    def _rates(self) -> list[str]:
+        moved = [k for k, source in enumerate(self.rates.source) if source != "as before"]
+        if not moved:
+            return ["The answers agree with the noise rates that the run used; they stay as they were."]
+        shifted = any(source == "shifted with all" for source in self.rates.source)
+        lines = ["The answers do not agree with the noise rates that the run used; all are shifted together."]
+        return [
+            *(lines if shifted else []),
+            *(
+                f"Label {quoted(str(self.classes[k]))}: {self.rates.noise_rate[k]:.1%} wrong "
+                f"({self.rates.low[k]:.1%} to {self.rates.high[k]:.1%}, 90 %), from its own answers."
+                for k in moved
+                if self.rates.source[k] == "its own answers"
+            ),
+        ]

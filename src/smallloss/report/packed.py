@@ -1,0 +1,110 @@
+"""Every example inside the page: columns, compressed, for the page's own script to search, filter and sort."""
+
+import base64
+import json
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smallloss.criterion.selection import BALANCE, KEPT, LIKELY_WRONG, REASONS, SAFETY, UNREADABLE
+from smallloss.report.examples import examples_table
+from smallloss.report.result import Result
+from smallloss.report.summary import printable, shortened
+
+BUDGET = 2_000_000  # characters
+TEXT_LENGTH = 120
+_DIGITS = 3
+_MARKS = {KEPT: "kept", LIKELY_WRONG: "wrong", SAFETY: "aside", BALANCE: "aside"}
+
+
+@dataclass(frozen=True)
+class Packed:
+    """The table as a text that can stand in a page: base64 of deflated JSON."""
+
+    data: str
+    rows: int
+    total: int
+
+
+def packed(result: Result, budget: int = BUDGET) -> Packed:
+    """All examples; where they would not fit, those with the lowest label scores: likely wrong, then borderline."""
+    columns = _columns(result)
+    _add_unreadable(columns, result)
+    total = len(columns[0]["values"])
+    rows = np.arange(total)
+    data = _pack(columns, rows)
+    if len(data) > budget and columns[-1]["title"] == "text":
+        data = _pack(columns[:-1], rows)
+        columns = columns[:-1]
+    order = np.argsort(_label_score(columns), kind="stable")  # NaN comes last
+    while len(data) > budget and len(rows):
+        rows = np.sort(order[: int(0.95 * len(rows) * budget / len(data))])
+        data = _pack(columns, rows)
+    return Packed(data, len(rows), total)
+
+
+def _columns(result: Result) -> list[dict[str, Any]]:
+    """What the page shows of an example. A kind is text, name (a code among `names`, -1 for none) or number."""
+    table, data = examples_table(result), result.dataset
+    classes = [printable(name) for name in data.classes]
+    parts = list(dict.fromkeys(part.split for part in result.parts))
+    reasons = {name: code for code, name in enumerate(REASONS)}
+    columns = [
+        {"title": "id", "kind": "text", "values": [printable(name) for name in data.ids]},
+        _names("label", classes, data.labels),
+        _names("predicted", classes, result.predicted),
+        _number("label score", table["label_score"]),
+        _number("mean loss", result.mean_loss),
+        {"title": "rank", "kind": "number", "digits": 0, "values": _or_none(table["rank_in_class"], over=0)},
+        _names("status", list(REASONS), [reasons[name] for name in table["reason"]])
+        | {"marks": [_MARKS.get(code, "") for code in range(len(REASONS))]},
+        _names("part", parts, [parts.index(name) if name else -1 for name in table["split"]]),
+    ]
+    if result.probability is not None:
+        columns.insert(3, _number("probability", result.probability))
+    if data.true_labels is not None:
+        columns.append(_names("true label", classes, data.true_labels))
+    if data.shown is not None:
+        texts = [shortened(printable(text), TEXT_LENGTH) for text in data.shown]
+        columns.append({"title": "text", "kind": "text", "values": texts})
+    return columns
+
+
+def _add_unreadable(columns: list[dict[str, Any]], result: Result) -> None:
+    """Below the others, the examples that could not be read: no more than an id and a label."""
+    codes = {name: code for code, name in enumerate(result.dataset.classes)}
+    for name, one in result.dataset.unreadable.items():
+        said = {"id": printable(name), "label": codes.get(one.label, -1), "status": UNREADABLE}
+        for column in columns:
+            blank = {"text": "", "name": -1, "number": None}[column["kind"]]
+            column["values"].append(said.get(column["title"], blank))
+
+
+def _names(title: str, names: list[str], codes: Any) -> dict[str, Any]:
+    return {"title": title, "kind": "name", "names": names, "values": np.asarray(codes).tolist()}
+
+
+def _number(title: str, values: np.ndarray) -> dict[str, Any]:
+    """In whole thousandths: short, and enough to rank by."""
+    thousandths = np.round(np.asarray(values, np.float64) * 10**_DIGITS)
+    return {"title": title, "kind": "number", "digits": _DIGITS, "values": _or_none(thousandths)}
+
+
+def _or_none(values: np.ndarray, over: float = -np.inf) -> list[int | None]:
+    return [int(value) if value > over else None for value in values.tolist()]
+
+
+def _label_score(columns: list[dict[str, Any]]) -> np.ndarray:
+    (values,) = (column["values"] for column in columns if column["title"] == "label score")
+    return np.array(values, np.float64)
+
+
+def _pack(columns: list[dict[str, Any]], rows: np.ndarray) -> str:
+    everything = len(rows) == len(columns[0]["values"])
+    chosen = columns if everything else [
+        column | {"values": [column["values"][row] for row in rows]} for column in columns
+    ]  # fmt: skip
+    text = json.dumps({"columns": chosen, "rows": len(rows)}, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
