@@ -28,11 +28,23 @@ def hardware() -> str:
     return f"{platform.machine()} CPU, {os.cpu_count()} cores, torch {torch.__version__}"
 
 
-def record(path: Path, row: dict[str, Any]) -> None:
-    """Append one line and flush it: a run that is cut off keeps what it measured."""
+def record(path: Path, row: dict[str, Any], made: dict[str, Any] | None = None) -> None:
+    """Append one line and flush it: a run that is cut off keeps what it measured.
+
+    made: commit, hardware and so on of what was measured here but made elsewhere; they go before our own.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     script = os.path.relpath(sys.argv[0])
-    facts = {"commit": commit(), "hardware": hardware(), "command": shlex.join(["python", script, *sys.argv[1:]])}
+    places = (_place(word) for word in sys.argv[1:])
+    facts = {"commit": commit(), "hardware": hardware(), "command": shlex.join(["python", script, *places])}
     with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row | facts) + "\n")
+        file.write(json.dumps(row | facts | (made or {})) + "\n")
         file.flush()
+
+
+def _place(word: str) -> str:
+    """A place as a reader has it: absolute folders are theirs to choose."""
+    path = Path(word)
+    if not path.is_absolute() or not path.exists():
+        return word
+    return "FOLDER" if path.is_dir() else f"FOLDER/{path.name}"

@@ -1,161 +1,137 @@
 """Estimated noise rates against the truth: ours beside the usual estimators, on the same probabilities.
 
-python benchmarks/estimation.py --fashion FOLDER [cells]       Fashion-MNIST, two-fold, on a CPU
+python benchmarks/estimation.py --fashion FOLDER [cells]       Fashion-MNIST (see fashion.py), on a CPU
 python benchmarks/estimation.py --npz cifar10_uniform_0.5.npz  probabilities, labels, true_labels, score from a file
+python benchmarks/estimation.py ... --cleanlab                 also cleanlab's own numbers; it must be installed
 
-Cells are KIND:R as in `smallloss corrupt` and none, instance:R (part-dependent noise), hard:R (the harder an example
-is for a network that knows the truth, the likelier it is wrong) and soft:R (labels drawn from that network's hedged
-opinion). The network is small: random filters, then one hidden layer; probabilities are averaged over the epochs.
+One line per cell and estimator. `mae` is over the labels, of the share of wrong ones among those that carry it. `f1` is
+of the wrong labels found: ours by the rank of the score beyond the estimated rate, cleanlab's by find_label_issues.
+`score` is the mean margin in sample, its sign turned.
 """
 
 import argparse
+import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from sklearn.decomposition import PCA
-from sklearn.neural_network import MLPClassifier
 
 from common import record
-from smallloss.criterion.corrupt import corrupt, instance_dependent
+from fashion import Data, Fashion
 from smallloss.criterion.estimate import Estimate, estimate
 from smallloss.criterion.estimate.anchor import dual_t
 from smallloss.criterion.estimate.confident_joint import confident_joint, noise_rate
 from smallloss.criterion.estimate.mixture import beta_mixture, gaussian_mixture
-from smallloss.criterion.transition import from_spec, prior_from_labels
+from smallloss.criterion.selection import SAFETY_LEVEL, Selection, precision_recall, select
 from smallloss.criterion.transition import noise_rate as bridge
-from smallloss.data.idx import load_idx
+from smallloss.criterion.transition import prior_from_labels
 
 CELLS = (
     "none", "uniform:0.3", "uniform:0.5", "uniform:0.7", "pairwise:0.2", "pairwise:0.4", "structured:0.2",
     "structured:0.4", "instance:0.2", "instance:0.4", "hard:0.2", "hard:0.35", "soft:0.2", "soft:0.35",
 )  # fmt: skip
-LOOKS_LIKE = (6, 1, 4, 3, 2, 7, 6, 5, 8, 9)  # T-shirt -> shirt, pullover <-> coat, sandal <-> sneaker
-C, EPOCHS, FILTERS, SIDE = 10, 12, 128, 6
+FILTERS = ("prune_by_noise_rate", "both", "confident_learning")
 
-Data = dict[str, np.ndarray]
+Row = dict[str, Any]
 
 
-def rates(data: Data) -> Iterator[tuple[str, np.ndarray | Estimate]]:
-    """Every estimator's rate per label."""
-    P, labels = data["probabilities"], data["labels"]
-    c = P.shape[1]
+class Truth:
+    """What an estimate is held against."""
+
+    def __init__(self, data: Data) -> None:
+        self.labels, self.wrong = data["labels"], data["labels"] != data["true_labels"]
+        self.c = data["probabilities"].shape[1]
+        counts = np.bincount(self.labels, minlength=self.c)
+        self.rate = np.bincount(self.labels[self.wrong], minlength=self.c) / np.maximum(counts, 1)
+        self.prior = np.bincount(data["true_labels"], minlength=self.c) / len(self.labels)
+        self.carried = counts > 0
+
+    def of_rates(self, rate: np.ndarray) -> Row:
+        return {"mae": float(np.abs(rate - self.rate)[self.carried].mean())}
+
+    def of_interval(self, found: Estimate) -> Row:
+        inside = (found.low <= self.rate) & (self.rate <= found.high)
+        return {
+            "coverage": float(inside[self.carried].mean()),
+            "width": float((found.high - found.low)[self.carried].mean()),
+            "climb": found.slope.climb,
+            "depends_on_example": found.depends_on_example,
+        }
+
+    def of_issues(self, issue: np.ndarray) -> Row:
+        found, total = int((issue & self.wrong).sum()), int(issue.sum()) + int(self.wrong.sum())
+        precision, recall = precision_recall(issue, self.wrong)
+        return {"f1": 2 * found / max(total, 1), "issue_precision": precision, "issue_recall": recall}
+
+    def of_selection(self, score: np.ndarray, found: Estimate) -> Row:
+        """Selected with the estimated rates, beside the same score with the true ones."""
+        ours = self._selected(score, found.noise_rate, found.prior, found.interval(SAFETY_LEVEL)[1])
+        known = self._selected(score, self.rate, self.prior, None)
+        precision, known_precision = (precision_recall(one.mask, ~self.wrong).precision for one in (ours, known))
+        return self.of_issues(ours.is_label_issue) | {
+            "f1_with_true_rates": self.of_issues(known.is_label_issue)["f1"],
+            "selected": int(ours.mask.sum()),
+            "selected_with_true_rates": int(known.mask.sum()),
+            "selected_precision": precision,
+            "selected_precision_with_true_rates": known_precision,
+        }
+
+    def _selected(self, score: np.ndarray, rate: np.ndarray, prior: np.ndarray, upper: Any) -> Selection:
+        return select(score, self.labels, rate, classes=range(self.c), prior=prior, upper=upper)
+
+
+def estimators(data: Data, truth: Truth) -> Iterator[tuple[str, Row]]:
+    P, labels, c = data["probabilities"], data["labels"], truth.c
     counts = np.bincount(labels, minlength=c)
-    yield "ours", estimate(P, labels, score=data.get("score"))
-    yield "confident joint", noise_rate(confident_joint(P, labels, c))
+    ours = estimate(P, labels, score=data.get("score"), given_margin=-data["score"] if "score" in data else None)
+    row = truth.of_rates(ours.noise_rate) | truth.of_interval(ours)
+    yield "ours", row | (truth.of_selection(data["score"], ours) if "score" in data else {})
+    yield "confident joint", truth.of_rates(noise_rate(confident_joint(P, labels, c)))
     T = dual_t(P, labels, c)
-    yield "dual-T", bridge(T, prior_from_labels(T, counts))
-    yield "argmax disagreement", np.bincount(labels[P.argmax(axis=1) != labels], minlength=c) / np.maximum(counts, 1)
+    yield "dual-T", truth.of_rates(bridge(T, prior_from_labels(T, counts)))
+    disagree = np.bincount(labels[P.argmax(axis=1) != labels], minlength=c) / np.maximum(counts, 1)
+    yield "argmax disagreement", truth.of_rates(disagree)
     if "score" in data:
-        yield "gaussian mixture", gaussian_mixture(data["score"], labels, c)
-        yield "beta mixture", beta_mixture(data["score"], labels, c)
+        yield "gaussian mixture", truth.of_rates(gaussian_mixture(data["score"], labels, c))
+        yield "beta mixture", truth.of_rates(beta_mixture(data["score"], labels, c))
 
 
-def measure(cell: str, data: Data, seed: int, out: Path) -> None:
-    labels, true = data["labels"], data["true_labels"]
-    c = data["probabilities"].shape[1]
-    counts = np.bincount(labels, minlength=c)
-    truth = np.bincount(labels[labels != true], minlength=c) / np.maximum(counts, 1)
-    accuracy = float((data["probabilities"].argmax(axis=1) == true).mean())
-    line = f"{cell:24s} acc {accuracy:.3f}"
+def cleanlab(data: Data, truth: Truth) -> Iterator[tuple[str, Row]]:
+    """Its calibrated confident joint and its ways to find issues, on the same probabilities."""
+    from cleanlab.count import compute_confident_joint
+    from cleanlab.filter import find_label_issues
+
+    P, labels = data["probabilities"], data["labels"]
+    joint = compute_confident_joint(labels, P, calibrate=True)
+    yield "cleanlab confident joint", truth.of_rates(1 - joint.diagonal() / joint.sum(axis=1))
+    for way in FILTERS:
+        issue = find_label_issues(labels, P, filter_by=way, n_jobs=1)
+        yield f"cleanlab {way}", truth.of_issues(issue)
+
+
+def measure(cell: str, data: Data, asked: argparse.Namespace, made: Row | None = None) -> None:
+    P = data["probabilities"].astype(np.float64)
+    data = {**data, "probabilities": P / P.sum(axis=1, keepdims=True)}
+    truth = Truth(data)
+    accuracy = float((P.argmax(axis=1) == data["true_labels"]).mean())
+    line = f"{cell:24s} acc {accuracy:.3f} wrong {truth.wrong.mean():.3f}"
     start = time.perf_counter()
-    for name, found in rates(data):
-        row = {"cell": cell, "estimator": name, "n": len(labels), "accuracy": accuracy, "seed": seed}
-        row["seconds"] = time.perf_counter() - start
-        rate = found.noise_rate if isinstance(found, Estimate) else found
-        row["mae"] = float(np.abs(rate - truth)[counts > 0].mean())
-        line += f" | {name} {row['mae']:.3f}"
-        if isinstance(found, Estimate):
-            row["coverage"] = float(((found.low <= truth) & (truth <= found.high))[counts > 0].mean())
-            row["width"] = float((found.high - found.low)[counts > 0].mean())
-            row["climb"], row["depends_on_example"] = found.slope.climb, found.depends_on_example
-            line += f" (covers {row['coverage']:.2f}, width {row['width']:.3f}, example {found.depends_on_example})"
-        record(out, row)
+    for name, found in [*estimators(data, truth), *(cleanlab(data, truth) if asked.cleanlab else ())]:
+        row = {"cell": cell, "estimator": name, "n": len(truth.labels), "accuracy": accuracy, "seed": asked.seed}
+        record(asked.out, row | found | {"seconds": time.perf_counter() - start}, made)
+        shown = ("mae", "coverage", "width", "f1", "selected_precision", "selected_precision_with_true_rates")
+        line += f"\n  {name:28s}" + "".join(f"  {key} {found[key]:.3f}" for key in shown if key in found)
         start = time.perf_counter()
     print(line, flush=True)
 
 
-class Fashion:
-    """Features of Fashion-MNIST once, then noisy labels and their two-fold probabilities cell by cell."""
-
-    def __init__(self, folder: Path, n: int, seed: int) -> None:
-        data = load_idx(folder)
-        chosen = np.random.default_rng(seed).permutation(len(data.labels))[:n]
-        self.seed = seed
-        self.true = np.asarray(data.labels)[chosen].astype(np.int64)
-        self.x = features(np.asarray(data.inputs)[chosen, :, :, 0] / np.float32(255), seed)
-        self.clean = two_fold(self.x, self.true, seed)[0]
-
-    def cell(self, name: str) -> Data:
-        kind, _, r = name.partition(":")
-        makers: dict[str, Callable[[float], np.ndarray]] = {
-            "none": lambda _: self.true,
-            "instance": lambda r: instance_dependent(self.x, self.true, r, self.seed, C)[0],
-            "hard": self.hard,
-            "soft": self.soft,
-        }
-        if kind in makers:
-            labels = makers[kind](float(r or 0))
-        else:
-            labels = corrupt(self.true, from_spec(name, C, LOOKS_LIKE), self.seed)
-        P, score = two_fold(self.x, labels, self.seed)
-        return {"probabilities": P, "labels": labels, "true_labels": self.true, "score": score}
-
-    def hard(self, r: float) -> np.ndarray:
-        rng = np.random.default_rng(self.seed)
-        own = self.clean[np.arange(len(self.true)), self.true]
-        flip = rng.random(len(own)) < 2 * r * np.argsort(np.argsort(-own)) / len(own)
-        return np.where(flip, (self.true + rng.integers(1, C, len(own))) % C, self.true)
-
-    def soft(self, r: float) -> np.ndarray:
-        opinion = np.log(self.clean + 1e-9)
-        opinion[np.arange(len(self.true)), self.true] += 3.0  # people know better than the network
-        luck = np.random.default_rng(self.seed).gumbel(size=opinion.shape)
-
-        def wrong(log_temperature: float) -> float:
-            return float(((opinion / np.exp(log_temperature) + luck).argmax(axis=1) != self.true).mean()) - r
-
-        return (opinion / np.exp(brentq(wrong, -4, 4, xtol=1e-4)) + luck).argmax(axis=1)
-
-
-def features(pictures: np.ndarray, seed: int) -> np.ndarray:
-    """Patches as filters, both signs rectified, pooled 4 x 4, 200 principal components."""
-    rng = np.random.default_rng(seed)
-    windows = np.lib.stride_tricks.sliding_window_view(pictures, (SIDE, SIDE), axis=(1, 2))
-    some = windows[:500].reshape(-1, SIDE * SIDE)
-    some = some[rng.permutation(len(some))[:20_000]]
-    filters = some[some.std(axis=1) > 0.1][:FILTERS]
-    filters = filters - filters.mean(axis=1, keepdims=True)
-    filters /= np.linalg.norm(filters, axis=1, keepdims=True)
-    pooled = []
-    for start in range(0, len(pictures), 1000):
-        patches = np.pad(windows[start : start + 1000], ((0, 0), (0, 1), (0, 1), (0, 0), (0, 0)))
-        patches = patches.reshape(*patches.shape[:3], -1)
-        patches = patches - patches.mean(axis=-1, keepdims=True)
-        answer = patches @ filters.T / (patches.std(axis=-1, keepdims=True) + 0.1)
-        answer = np.maximum(np.concatenate([answer, -answer], axis=-1) - 1, 0)
-        pooled.append(answer.reshape(len(answer), 4, 6, 4, 6, -1).mean(axis=(2, 4)).reshape(len(answer), -1))
-    x = PCA(200, random_state=seed).fit_transform(np.concatenate(pooled))
-    return 3 * x / x[:, 0].std()
-
-
-def two_fold(x: np.ndarray, labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Out-of-sample probabilities, and the mean in-sample loss of one training on everything."""
-    halves = np.array_split(np.random.default_rng(seed).permutation(len(x)), 2)
-    P = np.empty((len(x), C))
-    for learned, scored in (halves, halves[::-1]):
-        P[scored] = np.mean(list(epochs(x[learned], labels[learned], x[scored], seed)), axis=0)
-    own = [p[np.arange(len(x)), labels] for p in epochs(x, labels, x, seed)]
-    return P, -np.log(np.maximum(own, 1e-12)).mean(axis=0)
-
-
-def epochs(x: np.ndarray, labels: np.ndarray, scored: np.ndarray, seed: int) -> Iterator[np.ndarray]:
-    net = MLPClassifier((128,), batch_size=128, alpha=1e-3, random_state=seed)
-    for _ in range(EPOCHS):
-        net.partial_fit(x, labels, classes=np.arange(C))
-        yield net.predict_proba(scored)
+def read_npz(path: Path) -> tuple[Data, Row]:
+    """The arrays, and what the file says of how they were made."""
+    with np.load(path, allow_pickle=False) as file:
+        data = dict(file)
+    return data, json.loads(str(data.pop("facts"))) if "facts" in data else {}
 
 
 def main() -> None:
@@ -163,17 +139,18 @@ def main() -> None:
     options.add_argument("cells", nargs="*", default=CELLS)
     options.add_argument("--fashion", type=Path, help="the folder of the idx files of Fashion-MNIST")
     options.add_argument("--npz", type=Path, nargs="*", default=[])
+    options.add_argument("--cleanlab", action="store_true", help="also cleanlab, which must be installed")
     options.add_argument("--examples", type=int, default=45_000)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--out", type=Path, default=Path("benchmarks/results/estimation_cpu.jsonl"))
     asked = options.parse_args()
     for path in asked.npz:
-        with np.load(path, allow_pickle=False) as file:
-            measure(path.stem, dict(file), asked.seed, asked.out)
+        data, made = read_npz(path)
+        measure(path.stem, data, asked, made)
     if asked.fashion:
         fashion = Fashion(asked.fashion, asked.examples, asked.seed)
         for cell in asked.cells:
-            measure(f"fashion/{cell}", fashion.cell(cell), asked.seed, asked.out)
+            measure(f"fashion/{cell}", fashion.cell(cell), asked)
 
 
 if __name__ == "__main__":

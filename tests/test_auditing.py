@@ -207,3 +207,19 @@ def test_a_table_without_rows_is_a_sentence(folder: Path, tmp_path: Path) -> Non
     empty.write_text(header + "\n", encoding="utf-8")
     with pytest.raises(InputError, match="None of the 0 examples has an answer"):
         read_back(folder, empty)
+
+
+def test_noise_that_was_given_has_a_verdict_too(folder: Path, tmp_path: Path) -> None:
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    audit(folder)
+    answers = answered(folder, tmp_path / "answers.csv")
+    silent = read_back(folder, answers)
+    assert silent.verdict is not None
+    assert silent.verdict.trust == "caution"
+    assert "the theory is silent" in str(silent)
+    for r, trust in ((0.3, "trust"), (0.6, "do not trust")):
+        T = structured(r, [1, 0, 2]).tolist()
+        write_json(folder / "config.json", config | {"noise": {"transition": T}})
+        known = read_back(folder, answers).verdict
+        assert known is not None
+        assert known.trust == trust

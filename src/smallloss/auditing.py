@@ -12,17 +12,25 @@ import numpy as np
 
 from smallloss import files
 from smallloss.criterion import audit as by_hand
-from smallloss.criterion.audit import Answers, Interval, Rates
+from smallloss.criterion import audit_intervals as proof
+from smallloss.criterion.audit import Answers
+from smallloss.criterion.data_verdict import DataVerdict
+from smallloss.criterion.estimate import Estimate
+from smallloss.criterion.known_verdict import KnownVerdict, judge_known
+from smallloss.criterion.trust import judge
 from smallloss.criterion.verdict import quoted
 from smallloss.data.dataset import Dataset
 from smallloss.data.npz import read_npz
 from smallloss.data.tables import defuse, read_table
 from smallloss.errors import InputError
 from smallloss.report.audit_page import COLUMNS, Question, shown_inputs, write_audit_page
+from smallloss.report.audit_result import AuditResult
 from smallloss.run_folder import read_config
 
 FOLDER, TABLE, PAGE, RESULT = "audit", "audit.csv", "audit.html", "result.json"
 CORRECTIONS, RATES = "corrections.csv", "rates.csv"  # what a later run takes
+OUT_OF_SAMPLE = "out_of_sample.npz"  # what the verdict on an estimate needs besides estimate.json
+_ANSWER = ("id", "index", "answer", "true_label")
 _STRATA = ("dropped", "kept")
 
 
@@ -43,74 +51,11 @@ class Run:
     predicted: list[str | None]
     noise_rate: np.ndarray
     labels: np.ndarray  # of all rows of the dataset, not of the training part only
+    transition: list[list[float]] | None  # T where it was given
     estimate: dict[str, Any] | None
 
     def __truediv__(self, name: str) -> Path:
         return self.folder / FOLDER / name
-
-
-@dataclass(frozen=True, eq=False)
-class AuditResult:
-    """What the answers say of a run."""
-
-    run: Run
-    answers: Answers
-    precision: Interval  # of the kept set, 95 %
-    noise_rate: Interval  # of the whole dataset, 95 %
-    rates: Rates  # per class, to select with next
-    more: int  # answers that would halve the interval of the noise rate
-    pair: tuple[str, str] | None  # of classes, from which they should come
-
-    @property
-    def pins(self) -> dict[int, int]:
-        """Row of the dataset -> its true class by hand, or `audit.NONE`."""
-        return {int(self.run.index[i]): true for i, true in by_hand.pins(self.answers).items()}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON values; the answers too, so that later ones add to them."""
-        names = self.run.classes.tolist()
-        return {
-            "run": self.run.key,
-            "words": str(self).splitlines(),
-            "kept_precision": _plain(self.precision),
-            "noise_rate": _plain(self.noise_rate),
-            "classes": names,
-            "rates": {name: getattr(self.rates, name).tolist() for name in ("noise_rate", "low", "high")},
-            "source": list(self.rates.source),
-            "more_to_halve": self.more,
-            "pair": None if self.pair is None else list(self.pair),
-            "answers": [
-                dict(zip(("id", "index", "answer", "true_label"), row, strict=True))
-                for row in _rows(self.run, self.answers)
-            ],
-        }
-
-    def __str__(self) -> str:
-        wrong, answered = self.answers.counts()
-        unsure = int((~self.answers.decided).sum())
-        lines = [f"Answered: {answered[0]} kept, {answered[1]} dropped; {unsure} unsure, {self.answers.empty} open."]
-        if answered[0]:
-            p = self.precision
-            lines.append(
-                f"Kept labels: {answered[0] - wrong[0]} of {answered[0]} right; of all the kept, "
-                f"{p.low:.1%} to {p.high:.1%} are (95 %)."
-            )
-        n = self.noise_rate
-        lines.append(f"Wrong labels in the whole dataset: about {n.value:.1%} ({n.low:.1%} to {n.high:.1%}, 95 %).")
-        moved = [k for k, source in enumerate(self.rates.source) if source != "as before"]
-        if not moved:
-            lines.append("The answers agree with the noise rates that the run used; they stay as they were.")
-        elif any(source == "shifted with all" for source in self.rates.source):
-            lines.append("The answers do not agree with the noise rates that the run used; all are shifted together.")
-        lines += [
-            f"Label {quoted(str(self.run.classes[k]))}: {self.rates.noise_rate[k]:.1%} wrong "
-            f"({self.rates.low[k]:.1%} to {self.rates.high[k]:.1%}, 90 %), from its own answers."
-            for k in moved
-            if self.rates.source[k] == "its own answers"
-        ]
-        where = "" if self.pair is None else f", best of {quoted(self.pair[0])} and {quoted(self.pair[1])}"
-        lines.append(f"About {self.more} more answers would halve the interval{where}.")
-        return "\n".join(lines)
 
 
 def audit(
@@ -138,33 +83,51 @@ def audit(
 
 
 def read_back(run_folder: str | Path, answers_csv: str | Path | None = None) -> AuditResult:
-    """What the answers say, earlier ones of this run included; written to RUN/audit/result.json, corrections.csv."""
+    """What the answers say, earlier ones of this run included, and the verdict with them in it.
+
+    Written to RUN/audit: result.json, and corrections.csv and rates.csv for the next run.
+    """
     run = read_run(run_folder)
     path = run / TABLE if answers_csv is None else Path(answers_csv)
     answers = _read_answers(run, path)
+    rows = _rows(run, answers)
     joint = None
     low = high = None
     if run.estimate is not None:
         joint = np.asarray(run.estimate["prior"])[:, None] * np.asarray(run.estimate["transition"])
         low, high = run.estimate["low"], run.estimate["high"]
-    pair = by_hand.uncertain_pair(answers, run, joint)
+    pair = proof.uncertain_pair(answers, run, joint)
     names = [str(name) for name in run.classes.tolist()]
     result = AuditResult(
-        run=run,
+        run=run.key,
+        classes=run.classes,
         answers=answers,
-        precision=by_hand.kept_precision(answers),
-        noise_rate=by_hand.noise_rate(answers, run),
-        rates=by_hand.corrected(answers, run, run.noise_rate, low, high),
-        more=by_hand.more_to_halve(answers, run),
+        rows=[dict(zip(_ANSWER, row, strict=True)) for row in rows],
+        pins={int(run.index[i]): true for i, true in by_hand.pins(answers).items()},
+        precision=proof.kept_precision(answers),
+        noise_rate=proof.noise_rate(answers, run),
+        rates=proof.corrected(answers, run, run.noise_rate, low, high),
+        more=proof.more_to_halve(answers, run),
         pair=None if pair is None else (names[pair[0]], names[pair[1]]),
+        verdict=_verdict(run, answers),
     )
     (run / "").mkdir(exist_ok=True)
     files.write_json(run / RESULT, result.to_dict())
-    decided = [row for row in _rows(run, answers) if row[2] != "unsure"]
-    _write_csv(run / CORRECTIONS, ("id", "index", "answer", "true_label"), decided)
+    _write_csv(run / CORRECTIONS, _ANSWER, [row for row in rows if row[2] != "unsure"])
     rates = zip(run.classes.tolist(), result.rates.noise_rate.tolist(), strict=True)
     _write_csv(run / RATES, ("label", "noise_rate"), [list(row) for row in rates])
     return result
+
+
+def _verdict(run: Run, answers: Answers) -> DataVerdict | KnownVerdict | None:
+    """Of the estimate as the run left it, or of the noise that was given; None where an old run kept too little."""
+    if run.estimate is None:
+        return judge_known(run.transition, run.noise_rate, run, answers)
+    if not (run.folder / OUT_OF_SAMPLE).is_file():
+        return None
+    kept = read_npz(run.folder / OUT_OF_SAMPLE)
+    estimate = Estimate.from_saved(run.estimate | {"classes": run.classes.tolist()}, kept)
+    return judge(estimate, run, kept["probabilities"], run.classes[run.class_index], audit=answers)
 
 
 def read_run(folder: str | Path) -> Run:
@@ -176,6 +139,7 @@ def read_run(folder: str | Path) -> Run:
             raise InputError(f"{folder} has no {name}: the run did not finish; the command that began it goes on.")
     selected = read_npz(folder / "selection.npz")
     table = read_table(folder / "examples.parquet")
+    table = table.filter(table.column("index").is_valid())  # what could not be read is no row of the dataset
     given = table.column("given_label").to_pylist()
     table = table.take(selected["index"])
     classes = np.array([_text(name) for name in selected["classes"].tolist()], dtype=object)
@@ -197,6 +161,7 @@ def read_run(folder: str | Path) -> Run:
         predicted=table.column("predicted_label").to_pylist(),
         noise_rate=selected["noise_rate"],
         labels=labels,
+        transition=config.get("noise", {}).get("transition"),
         estimate=json.loads(estimate.read_text(encoding="utf-8")) if estimate.is_file() else None,
     )
 
@@ -238,7 +203,7 @@ def _earlier(run: Run) -> list[dict[str, Any]]:
 
 def _read_answers(run: Run, path: Path) -> Answers:
     table = read_table(path)
-    missing = [name for name in ("id", "index", "answer", "true_label", "run") if name not in table.column_names]
+    missing = [name for name in (*_ANSWER, "run") if name not in table.column_names]
     if missing:
         raise InputError(f"{path} has no column {missing[0]!r}; fill in the table or the page that the audit wrote.")
     place = {str(index): i for i, index in enumerate(run.index.tolist())}
@@ -285,10 +250,6 @@ def _write_csv(path: Path, header: Any, rows: list[list[Any]]) -> Path:
     writer.writerow(header)
     writer.writerows([defuse(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return files.write_text(path, text.getvalue())
-
-
-def _plain(interval: Interval) -> dict[str, float | None]:
-    return {name: value if np.isfinite(value) else None for name, value in interval._asdict().items()}
 
 
 def _text(name: str) -> str:

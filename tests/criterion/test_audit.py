@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from smallloss.criterion import audit
-from smallloss.criterion.audit import NONE, UNSURE, Answers, corrected, draw, pin, pins, read_answers, stratified
+from smallloss.criterion import audit_intervals as proof
+from smallloss.criterion.audit import NONE, UNSURE, Answers, draw, mark, pin, pins, read_answers
+from smallloss.criterion.audit_intervals import corrected, stratified
 from smallloss.criterion.selection import select
 from smallloss.errors import InputError
 
@@ -115,14 +116,14 @@ def test_the_precision_of_the_kept_is_clopper_pearson(wrong: int) -> None:
     kept = np.arange(60) < 40
     answers = Answers(np.arange(60), kept, np.zeros(60, int), (np.arange(60) < wrong).astype(int))
     known = binomtest(40 - wrong, 40).proportion_ci(0.95, method="exact")
-    assert audit.kept_precision(answers) == pytest.approx((1 - wrong / 40, known.low, known.high), abs=1e-9)
+    assert proof.kept_precision(answers) == pytest.approx((1 - wrong / 40, known.low, known.high), abs=1e-9)
 
 
 def test_unsure_answers_are_no_evidence() -> None:
     true = np.array([0, 0, 1, UNSURE, UNSURE])
     answers = Answers(np.arange(5), np.ones(5, bool), np.zeros(5, int), true)
     known = binomtest(2, 3).proportion_ci(0.95, method="exact")
-    assert audit.kept_precision(answers) == pytest.approx((2 / 3, known.low, known.high))
+    assert proof.kept_precision(answers) == pytest.approx((2 / 3, known.low, known.high))
 
 
 def test_one_stratum_alone_is_clopper_pearson_and_no_answers_say_nothing() -> None:
@@ -176,12 +177,12 @@ def test_the_default_audit_covers_in_simulation(p: float, q: float) -> None:
 def test_more_answers_halve_the_interval() -> None:
     selection = selection_of()
     answers = answers_of(selection, 0.95, 0.3)
-    more = audit.more_to_halve(answers, selection)
+    more = proof.more_to_halve(answers, selection)
     assert 100 <= more <= 260  # four times as many, give or take the skew
-    now = audit.noise_rate(answers, selection)
+    now = proof.noise_rate(answers, selection)
     factor = 1 + more / 60
     wrong, asked = answers.counts()
-    then = stratified(np.round(wrong * factor), np.round(asked * factor), audit.sizes(selection))
+    then = stratified(np.round(wrong * factor), np.round(asked * factor), proof.sizes(selection))
     assert then.high - then.low <= (now.high - now.low) / 2 + 0.005
 
 
@@ -190,11 +191,11 @@ def test_the_pair_with_the_most_uncertainty() -> None:
     label = np.array([0, 0, 1, 2, 2, 2])
     true = np.array([1, 1, 0, 2, 0, NONE])
     answers = Answers(np.arange(6), np.ones(6, bool), label, true)
-    assert audit.uncertain_pair(answers, selection) == (0, 1)
+    assert proof.uncertain_pair(answers, selection) == (0, 1)
     agreed = Answers(np.arange(6), np.ones(6, bool), label, label)
-    assert audit.uncertain_pair(agreed, selection) is None
+    assert proof.uncertain_pair(agreed, selection) is None
     joint = np.array([[0.3, 0, 0], [0, 0.3, 0.05], [0.06, 0, 0.3]])
-    assert audit.uncertain_pair(agreed, selection, joint) == (0, 2)
+    assert proof.uncertain_pair(agreed, selection, joint) == (0, 2)
 
 
 # --- back into the rates ----------------------------------------------------------------------------------
@@ -220,8 +221,8 @@ def test_rates_that_the_answers_contradict_shift_together() -> None:
     assert (rates.noise_rate <= rates.high).all()
     assert ((rates.low >= 0) & (rates.high < 1)).all()
     if len(shifted) == 3:
-        n = np.array([audit.sizes(selection, k).sum() for k in range(3)])
-        assert n @ rates.noise_rate / n.sum() == pytest.approx(audit.noise_rate(answers, selection).value, abs=1e-6)
+        n = np.array([proof.sizes(selection, k).sum() for k in range(3)])
+        assert n @ rates.noise_rate / n.sum() == pytest.approx(proof.noise_rate(answers, selection).value, abs=1e-6)
         odds = np.log(rates.noise_rate / (1 - rates.noise_rate)) - np.log([0.05 / 0.95, 0.1 / 0.9, 1])
         assert odds[0] == pytest.approx(odds[1])
 
@@ -259,7 +260,7 @@ def test_pinned_examples_are_respected_by_a_later_selection() -> None:
     assert selection.mask[3]
     assert not selection.mask[[0, 4]].any()
     table = selection.table()
-    audit.mark(table, labels, ["cat", "dog"], pinned)
+    mark(table, labels, ["cat", "dog"], pinned)
     assert table["audited_label"].tolist() == ["dog", None, None, "cat", None, None, None, None]
     assert table["audit_answer"].tolist() == ["wrong", None, None, "right", "none", None, None, None]
     assert table["is_label_issue"][[0, 3, 4]].tolist() == [True, False, True]
@@ -290,6 +291,6 @@ class Rows:
 
 def test_the_rows_of_a_run_are_enough() -> None:
     rows = Rows(CLASSES, np.array([0, 1, 2, 0]), np.array([1, 1, 1, 2]), np.array([True, True, False, False]))
-    assert audit.sizes(rows).tolist() == [2, 2]
-    assert audit.sizes(rows, 0).tolist() == [1, 1]
+    assert proof.sizes(rows).tolist() == [2, 2]
+    assert proof.sizes(rows, 0).tolist() == [1, 1]
     assert len(draw(rows).index) == 4

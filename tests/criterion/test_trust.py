@@ -8,6 +8,7 @@ import pytest
 from smallloss.criterion import transition as tr
 from smallloss.criterion.audit import NONE, UNSURE, Answers, draw
 from smallloss.criterion.corrupt import corrupt
+from smallloss.criterion.data_verdict import SWAPPED
 from smallloss.criterion.quota import proportion, safe_proportion
 from smallloss.criterion.selection import select
 from smallloss.criterion.trust import DataVerdict, judge, right_probability, swap_odds
@@ -205,7 +206,10 @@ def test_answers_against_the_promise_are_red() -> None:
     assert verdict.trust == "do not trust"
     assert verdict.headline.startswith("Do not trust the kept examples: by hand 0% of 40 kept labels were right")
     unsure = Answers(answers.index, answers.kept, answers.label, np.where(answers.kept, UNSURE, answers.true))
-    assert world.judge(unsure).trust == "caution"
+    undecided = world.judge(unsure)
+    assert undecided.trust == "caution"
+    assert "by hand none was decided; 40 unsure" in str(undecided)
+    assert json.loads(json.dumps(undecided.to_dict(), allow_nan=False))["audited"]["value"] is None
 
 
 def test_right_probability_by_hand() -> None:
@@ -219,13 +223,32 @@ def test_right_probability_by_hand() -> None:
 
 
 def test_one_answer_never_convicts_a_pair() -> None:
-    T = tr.uniform(0.3, 3)
+    T = tr.uniform(0.3, 3)  # mixes each two by .1, which is .4 of what begins even
     one = Answers(np.array([0]), np.array([True]), np.array([0]), np.array([1]))
-    assert swap_odds(one, np.array([1.0]), T) == {(0, 1): pytest.approx(49)}
+    assert swap_odds(one, np.array([1.0]), T) == {(0, 1): pytest.approx(0.4 * 49)}
     two = Answers(np.arange(2), np.ones(2, bool), np.array([0, 1]), np.array([1, 1]))
-    assert swap_odds(two, np.array([0.9, 0.9]), T) == {(0, 1): pytest.approx(1)}
+    assert swap_odds(two, np.array([0.9, 0.9]), T) == {(0, 1): pytest.approx(0.4)}
     agreed = Answers(np.arange(2), np.ones(2, bool), np.array([0, 1]), np.array([0, NONE]))
     assert swap_odds(agreed, np.array([0.9, 0.1]), T) == {}
+
+
+def test_a_pair_that_may_as_well_be_swapped_stays_open_until_it_is_ruled_out() -> None:
+    T = tr.structured(0.4, [1, 0, 2])
+    nobody = Answers(np.array([0]), np.array([True]), np.array([2]), np.array([2]))
+    assert swap_odds(nobody, np.array([0.9]), T) == {(0, 1): 1.0}
+
+    def right(times: int) -> float:
+        answers = Answers(np.arange(times), np.ones(times, bool), np.zeros(times, int), np.zeros(times, int))
+        return swap_odds(answers, np.full(times, 0.8), T)[0, 1]
+
+    assert right(4) == 1.0  # 4^-4 is not yet below one in a thousand
+    assert right(5) == pytest.approx(4.0**-5)
+
+
+def test_two_answers_convict_even_a_pair_that_nothing_else_speaks_for() -> None:
+    both = Answers(np.arange(2), np.ones(2, bool), np.array([0, 1]), np.array([1, 0]))
+    assert swap_odds(both, np.array([1.0, 1.0]), np.eye(3))[0, 1] == pytest.approx(0.1 * 49**2)
+    assert SWAPPED < 0.1 * 49**2
 
 
 def test_the_safe_proportion_follows_the_evidence() -> None:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from smallloss.criterion.audit import Interval
+from smallloss.criterion.audit_intervals import Interval
 from smallloss.criterion.verdict import NAMES_SHOWN, ROWS_SHOWN, Break, one_line, quoted
 
 Trust = Literal["trust", "caution", "do not trust"]
@@ -15,7 +15,7 @@ SURE_FROM = 0.95  # and from which on it holds without a doubt
 SWAPPED = 100.0  # odds from which on two classes count as swapped; one answer alone gives 49 at most
 CLEARED = 0.5  # and up to which the suspicion is cleared
 MATERIAL = 0.05  # but a share of wrong labels this small is always good enough
-CLEANER = 1 / 3  # the kept examples of a class must hold at most this much of its noise rate,
+CLEANER = 1 / 2  # the kept examples of a class must hold at most this much of its noise rate,
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,8 @@ class DataVerdict:
     @property
     def _by_hand(self) -> str:
         assert self.audited is not None
+        if not self.answers[0]:
+            return "by hand none was decided"
         right = round(self.audited.value * self.answers[0])
         return f"by hand {right} of {self.answers[0]} were ({self.audited.low:.1%} to {self.audited.high:.1%})"
 
@@ -110,9 +112,9 @@ class DataVerdict:
         facts = asdict(self)
         for name in ("precision", "audited"):
             interval: Interval | None = getattr(self, name)
-            facts[name] = None if interval is None else interval._asdict()
+            facts[name] = None if interval is None else interval.to_dict()
         for one, known in zip(facts["classes"], self.classes, strict=True):
-            one |= {"margin": known.margin._asdict(), "fails": known.fails, "sentence": known.sentence}
+            one |= {"margin": known.margin.to_dict(), "fails": known.fails, "sentence": known.sentence}
         lists = {name: list(facts[name]) for name in ("classes", "answers", "reasons", "limits")}
         return {"headline": self.headline, **facts, **lists, "failing_share": self.failing_share}
 

@@ -1,6 +1,5 @@
 """Rank class by class, select, weigh, and give the reason (Algorithm 1, lines 8-14)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -8,11 +7,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from smallloss.criterion.estimate import estimate
-from smallloss.criterion.labels import by_class, encode, encode_among, listed, to_numpy
+from smallloss.criterion.known import check_scores, prior_of, probability_of_label, rates_of
+from smallloss.criterion.labels import encode, encode_among, listed, to_numpy
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
-from smallloss.criterion.transition import noise_rate as rates_from_transition
-from smallloss.criterion.transition import prior_from_labels, validate
 from smallloss.criterion.weights import label_scores, weights
 from smallloss.errors import InputError
 
@@ -165,7 +163,7 @@ def select(
     """
     values = np.array(score.mean_loss if isinstance(score, LossLedger) else to_numpy(score), np.float64)
     classes, class_index = encode(labels) if classes is None else encode_among(labels, classes)
-    _check(values, class_index, kappa, weight_max)
+    check_scores(values, class_index, kappa, weight_max)
     names, c = classes.tolist(), len(classes)
     labelled = np.bincount(class_index, minlength=c)
     never_seen = np.flatnonzero(np.isnan(values))
@@ -177,10 +175,10 @@ def select(
         noise_rate, upper = found.noise_rate, found.interval(SAFETY_LEVEL)[1]
         prior = found.prior if prior is None else prior
         notes += [f"The noise rates are estimated: {found.evidence}", *found.notes]
-    p = _prior(prior, transition, labelled, names, notes)
+    p = prior_of(prior, transition, labelled, names, notes)
     quota = quotas(
         n,
-        _rates(noise_rate, transition, p, names, notes),
+        rates_of(noise_rate, transition, p, names, notes),
         p,
         upper=upper,
         beta=beta,
@@ -191,6 +189,8 @@ def select(
     )
     # A nominal class size may allow more than (1 - eta_k) n_k; what is selected is never called likely wrong.
     trusted = np.maximum(whole_part((1 - quota.noise_rate) * n), quota.num)
+    if upper is not None:
+        trusted = _spare(trusted, n, quota.noise_rate, names, notes)
     return Selection(
         score=values,
         classes=classes,
@@ -201,8 +201,21 @@ def select(
         kappa=kappa,
         weight_max=weight_max,
         notes=(*notes, *_remarks(quota, names, len(never_seen))),
-        probability=_of_label(probabilities, class_index, c),
+        probability=probability_of_label(probabilities, class_index, c),
     )
+
+
+def _spare(trusted: np.ndarray, n: np.ndarray, rate: np.ndarray, names: list[Any], notes: list[str]) -> np.ndarray:
+    """Where the rate is an estimate, a class too small for it to be evidence has nothing that is likely wrong.
+
+    By the letter of rank > (1 - eta_k) n_k the only example of a class is wrong at any rate above 0. But there is
+    nothing to rank it against; and of two or three, one is wrong only if the rate makes for half an example at least.
+    """
+    too_few = ((n == 1) | (rate * n < 0.5)) & (trusted < n)
+    if too_few.any():
+        spared = [name for name, few in zip(names, too_few, strict=True) if few]
+        notes.append(f"Too few examples of {listed(spared)} to call any of them likely wrong at their estimated rate.")
+    return np.where(too_few, n, trusted)
 
 
 def rank_class_by_class(score: np.ndarray, class_index: np.ndarray, labelled: np.ndarray, n: np.ndarray) -> np.ndarray:
@@ -256,64 +269,6 @@ def precision_recall(mask: Any, is_right: Any) -> PrecisionRecall:
         raise InputError(f"mask has shape {chosen.shape}, is_right {right.shape}: one for each.")
     both = np.count_nonzero(chosen & right)
     return PrecisionRecall(*(both / total if total else float("nan") for total in (chosen.sum(), right.sum())))
-
-
-def _check(score: np.ndarray, class_index: np.ndarray, kappa: float, weight_max: str) -> None:
-    if score.shape != class_index.shape:
-        hint = " Take the mean over the epochs first." if score.ndim == 2 else ""
-        raise InputError(f"score has shape {score.shape}, but there are {len(class_index)} labels.{hint}")
-    infinite = np.isinf(score)
-    if infinite.any():
-        raise InputError(f"The score of index {infinite.argmax()} is infinite: a missing one is NaN.")
-    if not 0 <= kappa < np.inf:
-        raise InputError(f"kappa is {kappa!r}: it must be finite and at least 0 (equal weights).")
-    if weight_max not in ("selected", "class"):
-        raise InputError(f'weight_max is {weight_max!r}: use "selected" or "class".')
-
-
-def _rates(noise_rate: Any, transition: Any, prior: Any, names: list[Any], notes: list[str]) -> Any:
-    if noise_rate is not None:
-        return by_class("noise_rate", noise_rate, names, notes)
-    if transition is not None:
-        # A class that T and the counts leave without a right label has rate 1: nothing of it is kept, and that
-        # is said, but it must not end the run.
-        return np.minimum(rates_from_transition(transition, prior), np.nextafter(1.0, 0.0))
-    raise InputError(
-        "The noise rate is not known: give noise_rate= (share of wrong labels), transition=, or out-of-sample "
-        "probabilities=, from which it is estimated."
-    )
-
-
-def _prior(prior: Any, transition: Any, labelled: np.ndarray, names: list[Any], notes: list[str]) -> np.ndarray | None:
-    if transition is not None and len(validate(transition)) != len(names):
-        raise InputError(f"transition is for {len(transition)} classes, but the labels have {len(names)}.")
-    if isinstance(prior, str):
-        if prior != "uniform":
-            raise InputError(f'prior is {prior!r}: the only word for it is "uniform".')
-        return np.full(len(names), 1 / len(names))
-    if prior is not None:
-        shares = np.asarray(by_class("prior", prior, names, notes), np.float64)
-        if isinstance(prior, Mapping) and shares.sum() > 0:
-            # Eq. 2 only knows ratios: the share of a class that no example carries goes to the others
-            shares *= sum(prior.values()) / shares.sum()
-        return shares
-    if transition is not None:
-        return prior_from_labels(transition, labelled)
-    notes.append("The prior is unknown, so the classes are not balanced (gamma = gamma_1).")
-    return None
-
-
-def _of_label(probabilities: Any, class_index: np.ndarray, c: int) -> np.ndarray | None:
-    if probabilities is None:
-        return None
-    table = to_numpy(probabilities)
-    if table.shape != (len(class_index), c):
-        raise InputError(f"probabilities have shape {table.shape}: expected ({len(class_index)}, {c}).")
-    given = table[np.arange(len(class_index)), class_index]
-    bad = ~((given >= 0) & (given <= 1 + 1e-6))
-    if bad.any():
-        raise InputError(f"The probability of the label of index {bad.argmax()} is {given[bad.argmax()]}.")
-    return np.minimum(given, 1)
 
 
 def _remarks(quota: Quota, names: list[Any], never_seen: int) -> list[str]:

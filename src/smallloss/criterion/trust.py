@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from smallloss.criterion import audit as by_hand
-from smallloss.criterion.audit import Answers, Interval
+from smallloss.criterion.audit import Answers, Ranked
+from smallloss.criterion.audit_intervals import Interval, kept_precision
 from smallloss.criterion.data_verdict import (
     CLEARED,
     FAILS_BELOW,
     MATERIAL,
+    SWAPPED,
     ClassVerdict,
     DataVerdict,
     Trust,
@@ -23,7 +24,6 @@ from smallloss.criterion.data_verdict import (
 )
 from smallloss.criterion.estimate import Estimate
 from smallloss.criterion.labels import encode_among, to_numpy
-from smallloss.criterion.selection import Selection
 from smallloss.criterion.verdict import Break, quoted
 from smallloss.errors import InputError
 
@@ -31,6 +31,8 @@ FAILING_SHARE = 0.10  # of the kept examples: more than this in failing classes 
 SUPPORT = 0.25  # an audit bears the estimated precision out if its low end is no further below than this
 BIN = 50  # examples that a bin has at least
 LEAST = 0.02  # no label is called right or wrong with more certainty than 1 - LEAST
+MIRRORED = 0.25  # classes that T mixes this much both ways may as well be swapped: a quarter kept its own label then
+RULED_OUT = 1e-3  # the odds below which such a pair is taken not to be
 
 MAJORITY_FLIP = (
     "Noisy labels alone cannot reveal a majority flip: where most examples of a class carry one wrong label, the "
@@ -41,7 +43,7 @@ DEPENDS = "This noise seems to depend on the single example; the theorems do not
 
 
 def judge(
-    estimate: Estimate, selection: Selection, probabilities: Any, labels: Any, *, audit: Answers | None = None
+    estimate: Estimate, selection: Ranked, probabilities: Any, labels: Any, *, audit: Answers | None = None
 ) -> DataVerdict:
     """Theorems 1 and 2 on an estimated T: may the kept examples be relied on?
 
@@ -61,7 +63,7 @@ def judge(
     classes = tuple(
         _class_verdict(k, estimate, selection, g, y, of_class[k], swaps) for k in range(len(selection.classes))
     )
-    audited = None if audit is None else by_hand.kept_precision(audit)
+    audited = None if audit is None else kept_precision(audit)
     red, amber = _reasons(classes, estimate, precision, audited, audit)
     trust: Trust = "do not trust" if red else "caution" if amber else "trust"
     return DataVerdict(
@@ -102,26 +104,31 @@ def _bins(g: np.ndarray, ranked: np.ndarray) -> np.ndarray:
 
 
 def swap_odds(answers: Answers, right: np.ndarray, T: np.ndarray) -> dict[tuple[int, int], float]:
-    """How much likelier the answers are if two classes are swapped, for each pair that an answer speaks for.
+    """The odds that two classes are swapped, for each pair that may be, by the answers.
 
     `right` is P(label right) of each answered example, as estimated for its label and stratum. A majority flip
     between two classes turns P(right) into 1 - P(right) under both labels, so each answer multiplies the odds by one
-    over the other. "Wrong, it is j" against the estimate names the pair; "right" against it names the label and the
-    class that the estimate mixes it up with most. Where kept examples of the pair turn out wrong at least as often as
-    right, the odds are even at least, however little the estimate promised.
+    over the other. They begin even where T mixes the two MIRRORED or more both ways, and in proportion lower where
+    less: labels then look nothing like a swap. Looked at are the pairs that begin even, and those that an answer
+    speaks for: "wrong, it is j" of a kept example, against the estimate.
+
+    A pair stays open, at even odds, where its kept examples turn out wrong at least as often as right, however little
+    the estimate promised; and one that began even does until its odds are below RULED_OUT: swapped classes come there
+    by chance with no more than that probability.
     """
     right = np.clip(right, LEAST, 1 - LEAST)
     odds = np.where(answers.right, -1, 1) * logit(right)
-    rival = np.where(np.eye(len(T), dtype=bool), -1, T).argmax(0)
-    other = np.where(answers.right, rival[answers.label], answers.true)
-    against = answers.decided & (other >= 0) & (odds > 0)
+    against = answers.kept & answers.wrong & (answers.true >= 0) & (odds > 0)
+    begin = np.clip(np.minimum(T, T.T) / MIRRORED, 1 / SWAPPED**0.5, 1.0)
+    looked_at = np.triu(begin == 1, 1)
+    looked_at[answers.label[against], answers.true[against]] = True
     found = {}
-    for pair in zip(answers.label[against].tolist(), other[against].tolist(), strict=True):
-        among = np.isin(answers.label, pair) & np.isin(answers.true, pair)
-        kept = among & answers.kept
-        wrong, right_ones = (int(of[kept].sum()) for of in (answers.wrong, answers.right))
-        least = 1.0 if wrong >= max(2, right_ones) else 0.0
-        found[min(pair), max(pair)] = max(least, float(np.exp(odds[among].sum())))
+    for i, j in np.argwhere(np.triu(looked_at | looked_at.T, 1)).tolist():
+        among = np.isin(answers.label, (i, j)) & np.isin(answers.true, (i, j))
+        wrong, right_ones = (int((of & among & answers.kept).sum()) for of in (answers.wrong, answers.right))
+        end = float(begin[i, j] * np.exp(odds[among].sum()))
+        is_open = wrong >= max(2, right_ones) or (begin[i, j] == 1 and end > RULED_OUT)
+        found[i, j] = max(1.0, end) if is_open else end
     return found
 
 
@@ -144,7 +151,7 @@ def _precision(
 
 
 def _class_verdict(
-    k: int, estimate: Estimate, selection: Selection, g: np.ndarray, y: np.ndarray, precision: float | None,
+    k: int, estimate: Estimate, selection: Ranked, g: np.ndarray, y: np.ndarray, precision: float | None,
     swaps: dict[tuple[int, int], float],
 ) -> ClassVerdict:  # fmt: skip
     draws, T = estimate.transition_draws, estimate.transition
@@ -224,9 +231,7 @@ def _limits(estimate: Estimate, audit: Answers | None) -> tuple[str, ...]:
     )
 
 
-def _checked(
-    estimate: Estimate, selection: Selection, probabilities: Any, labels: Any
-) -> tuple[np.ndarray, np.ndarray]:
+def _checked(estimate: Estimate, selection: Ranked, probabilities: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     names, known = ([str(name) for name in np.asarray(x).tolist()] for x in (selection.classes, estimate.classes))
     if names != known:
         raise InputError(f"The estimate is for the classes {known[:10]}, the selection for {names[:10]}: not the same.")

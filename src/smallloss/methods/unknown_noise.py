@@ -32,6 +32,7 @@ def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> N
         np.array(task.dataset.classes)[task.dataset.labels[rows]],
         classes=task.dataset.classes,
         score=stage1.ledger.score(settings.score)[rows],
+        given_margin=stage1.ledger.mean_margin[rows],
         seed=task.seed,
     )
     noise = replace(given or Noise(), noise_rate=found.noise_rate, upper=found.interval(SAFETY_LEVEL)[1])

@@ -39,7 +39,7 @@ def audited_draws(draws: Vector, wrong: Vector, answers: Vector, rng: np.random.
     common shift of a draw makes the expected number of wrong answers equal to one drawn in the same way.
     """
     shares = _exact(wrong.sum(keepdims=True), answers.sum(keepdims=True), len(draws), rng)[:, 0]
-    shifted = np.array([_shift(eta, answers, share) for eta, share in zip(draws, shares, strict=True)])
+    shifted = np.array([shifted_to(eta, answers, share) for eta, share in zip(draws, shares, strict=True)])
     own = answers >= OWN
     shifted[:, own] = _exact(wrong[own], answers[own], len(draws), rng)
     return shifted
@@ -50,9 +50,9 @@ def _exact(wrong: Vector, answers: Vector, size: int, rng: np.random.Generator) 
     return rng.beta(np.maximum(wrong + upper, EDGE), np.maximum(answers - wrong + 1 - upper, EDGE))
 
 
-def _shift(eta: Vector, answers: Vector, share: float) -> Vector:
-    """η moved by the one δ with sum_k m_k expit(logit η_k + δ) = share of m."""
+def shifted_to(eta: Vector, weight: Vector, share: float) -> Vector:
+    """η moved by the one δ with sum_k m_k expit(logit η_k + δ) = share of m, m the weights."""
     at = logit(np.clip(eta, EDGE, 1 - EDGE))
-    target = np.clip(share, EDGE, 1 - EDGE) * answers.sum()
-    delta = brentq(lambda d: float(answers @ expit(at + d)) - target, -40, 40)
+    target = np.clip(share, EDGE, 1 - EDGE) * weight.sum()
+    delta = brentq(lambda d: float(weight @ expit(at + d)) - target, -40, 40)
     return expit(at + delta)

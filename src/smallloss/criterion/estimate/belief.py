@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from smallloss.criterion.estimate import trusted
-from smallloss.criterion.estimate.audited import audited_draws
+from smallloss.criterion.estimate.audited import audited_draws, shifted_to
+from smallloss.criterion.estimate.contradiction import RESOLVED_SPREAD, Contradicted, weight
 from smallloss.criterion.estimate.counting import (
     CONFIDENT,
     WIDE,
@@ -25,6 +26,9 @@ LEAST_DRAWS = 40
 BOUND_ERROR = 0.005  # how well the climb that tells class from example is known (measured)
 CLASS_SPREAD = 0.3  # how unevenly classes share the way from the confident to nearly all, either way (measured)
 MISTAKES = 0.015  # how many of the most confident predictions are mistakes of the network, about (measured)
+LEAST_ERROR, UNSETTLED = 0.02, 0.15  # error of the contradicted share: always, and per share unsettled (measured)
+PROFILE, PROFILE_SPREAD = 1 / 3, 0.4  # what the counting says of the spread over the classes, and how sure that is
+BY_HEART = 0.3  # how well the share learnt by heart is known, relatively (measured)
 UNEASE = 1.5  # draws are spread by this where labels follow the predictions even among the confident (measured)
 TINY = 1e-300  # a gamma draw of a tiny shape may underflow to 0
 LARGEST = 1 - 1e-6  # rates stay below 1
@@ -62,6 +66,36 @@ def from_counts(table: Counts, counts: Vector, found: Slope, rng: np.random.Gene
     if found.followed:
         draws = rate + UNEASE * (draws - rate)
     return _consistent(T, p, rate, T_draws, p_draws, draws, q)
+
+
+def with_contradictions(belief: Belief, found: Contradicted, counts: Vector, rng: np.random.Generator) -> Belief:
+    """Rates moved to the share contradicted in sample, with what of it was learnt by heart, as far as it is believed.
+
+    How all wrong labels are spread over the classes follows the contradictions, and for a part the counting: a
+    network that prefers one class to another like it contradicts the other's labels too often. Drawn are the share
+    itself, how far it is believed, how large that part is, and the systematic error, which grows with the examples
+    that stay unsettled between in sample and out of sample.
+    """
+    shape = belief.draws.shape
+    bound, learnt = rng.standard_normal((2, shape[0], 1))
+    believed = weight(found.resolved + found.resolved_error + RESOLVED_SPREAD * bound)
+    share = rng.beta(found.count + 0.5, found.of - found.count + 0.5, shape)
+    share += (LEAST_ERROR + UNSETTLED * found.unsettled) * rng.standard_normal(shape)
+    by_heart = np.clip(found.by_heart * (1 + BY_HEART * learnt), 0.0, 1.0)
+    share += by_heart * belief.draws
+    part = PROFILE + PROFILE_SPREAD * rng.standard_normal(shape)
+    draws = belief.draws + believed * (share + part * (_spread_as(belief.draws, share, counts) - share) - belief.draws)
+    level = (found.rate + found.by_heart * belief.rate)[None]
+    goal = level + PROFILE * (_spread_as(belief.rate[None], level, counts) - level)
+    rate = belief.rate + found.weight * (goal[0] - belief.rate)
+    T, p, T_draws, p_draws = belief.transition, belief.prior, belief.transition_draws, belief.prior_draws
+    return _consistent(T, p, rate, T_draws, p_draws, draws, counts / counts.sum())
+
+
+def _spread_as(rates: Matrix, level: Matrix, counts: Vector) -> Matrix:
+    """Rates moved by one common shift on the logit to the overall rate of `level`, row by row."""
+    overall = level @ counts / counts.sum()
+    return np.array([shifted_to(rate, counts, float(one)) for rate, one in zip(rates, overall, strict=True)])
 
 
 def with_trusted(belief: Belief, known: Matrix, counts: Vector, rng: np.random.Generator) -> Belief:

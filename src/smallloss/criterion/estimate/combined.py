@@ -1,11 +1,13 @@
-"""The default: counting among the confident, widened when noise depends on the example, with an interval."""
+"""The default: counting among the confident, then what the training on everything contradicts, with an interval."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from smallloss.criterion.estimate import belief, words
 from smallloss.criterion.estimate.audited import answers_per_label
+from smallloss.criterion.estimate.contradiction import contradicted
 from smallloss.criterion.estimate.counting import count
 from smallloss.criterion.estimate.dependence import slope
 from smallloss.criterion.estimate.inputs import check_index, checked, codes_among, label_counts, per_example
@@ -22,6 +24,7 @@ def estimate(
     classes: Any = None,
     score: Any = None,
     margin: Any = None,
+    given_margin: Any = None,
     level: float = 0.9,
     seed: int = 0,
     trusted: tuple[Any, Any] | None = None,
@@ -30,9 +33,10 @@ def estimate(
     """T by counting (measured), p near the label counts, η by the bridge (methods 8), and how sure each is.
 
     `probabilities` are out of sample, (n, c); a row of NaN was never seen. `labels` are codes, or names with
-    `classes` in the order of the columns. `margin` ranks the predictions where given (the logits' does not saturate);
-    `score`, the in-sample one, is a cross-check. `trusted` is (index, true labels) of a random sample; `audited` is
-    (index, is_right) of examples drawn at random within their label.
+    `classes` in the order of the columns. `margin` ranks the predictions where given (the logits' does not saturate).
+    `given_margin`, the mean margin of the given label in a training that saw it, tells of the examples that no
+    prediction is confident of; `score`, in sample too, is a cross-check. `trusted` is (index, true labels) of a random
+    sample; `audited` is (index, is_right) of examples drawn at random within their label.
     """
     P, given, names = checked(probabilities, labels, classes)
     seen = np.flatnonzero(~np.isnan(P[:, 0]))
@@ -40,6 +44,7 @@ def estimate(
     known = None if trusted is None else _known(trusted, given, names)
     answers = None if audited is None else _answers(audited, given, c)
     margins, scores = per_example("margin", margin, seen, total), per_example("score", score, seen, total)
+    in_sample = per_example("given_margin", given_margin, seen, total)
     P, codes = P[seen], given[seen]
 
     counts = label_counts(codes, c)
@@ -47,6 +52,11 @@ def estimate(
     found = slope(P, codes, c, table)
     rng = np.random.default_rng(seed)
     believed = belief.from_counts(table, counts, found, rng)
+    against = None if in_sample is None else contradicted(in_sample, codes, table)
+    if against is not None and against.weight > 0:
+        believed = belief.with_contradictions(believed, against, counts, rng)
+        if against.weight > 0.5:
+            found = replace(found, rise=against.rise, rise_error=against.rise_error)
     if known is not None and known.any():
         believed = belief.with_trusted(believed, known, counts, rng)
     if answers is not None and answers[1].any():
@@ -61,7 +71,7 @@ def estimate(
         high=high,
         transition=believed.transition,
         prior=believed.prior,
-        evidence=words.evidence(found, len(codes), known, answers),
+        evidence=words.evidence(found, len(codes), against, known, answers),
         depends_on_example=found.depends_on_example,
         slope=found,
         notes=words.notes(names, counts, table, believed.rate, mixture, total - len(seen)),

@@ -24,11 +24,16 @@ PRIOR_SPREAD = 0.25  # how far true class frequencies lie from label frequencies
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """labels[l, i, j]: label j among the level-l surest predictions of i; confident: members of the level .2."""
+    """labels[l, i, j]: label j among the level-l surest predictions of i; level: the first that holds an example."""
 
     labels: NDArray[np.float64]
     predicted: Codes
-    confident: NDArray[np.int64]
+    level: Codes
+
+    @property
+    def confident(self) -> Codes:
+        """The members of the level .2."""
+        return np.flatnonzero(self.level <= CONFIDENT[1])
 
     def wrong_share(self, level: int) -> tuple[float, float]:
         """How many of the labels differ from the prediction, up to a level; and of how many."""
@@ -49,7 +54,7 @@ def count(probabilities: Matrix, labels: Codes, c: int, margin: Vector | None = 
         level += ahead >= row[predicted]
     cells = (level * c + predicted) * c + labels
     table = np.bincount(cells, minlength=(len(LEVELS) + 1) * c * c).reshape(-1, c, c)[:-1]
-    return Counts(table.cumsum(axis=0).astype(np.float64), predicted, np.flatnonzero(level <= CONFIDENT[1]))
+    return Counts(table.cumsum(axis=0).astype(np.float64), predicted, level)
 
 
 def posterior(counts: Matrix, frequencies: Vector) -> Matrix:

@@ -27,6 +27,8 @@ class Slope:
     follows: float
     follows_error: float
     shift: float
+    rise: float = 0.0  # of the labels contradicted in sample, beyond the confident, where that is believed
+    rise_error: float = 0.0
 
     @property
     def blend(self) -> float:
@@ -37,7 +39,12 @@ class Slope:
     def depends_on_example(self) -> bool | None:
         if self.climb_error > BLUNT:
             return None
-        return self.blend > 0.5 or self.followed
+        return self.blend > 0.5 or self.followed or self.risen
+
+    @property
+    def risen(self) -> bool:
+        """Whether the training on everything finds more wrong labels among the harder examples."""
+        return self.rise - 2 * self.rise_error > CLIMB[1]
 
     @property
     def followed(self) -> bool:

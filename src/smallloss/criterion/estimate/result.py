@@ -1,6 +1,6 @@
 """What an estimate says: a rate, an interval and a matrix, with the draws behind them, and its evidence in words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,19 @@ class Estimate:
     def interval(self, level: float) -> tuple[Vector, Vector]:
         """Quantiles of the draws, widened where need be to hold the estimate itself."""
         return interval(self.noise_rate, self.draws, level)
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The draws, which `to_dict` leaves out."""
+        return {"draws": self.draws, "transition_draws": self.transition_draws}
+
+    @classmethod
+    def from_saved(cls, facts: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "Estimate":
+        """What `to_dict` and `arrays` gave, as it was."""
+        vectors = {name: np.array(facts[name]) for name in ("noise_rate", "low", "high", "transition", "prior")}
+        draws = {name: arrays[name] for name in ("draws", "transition_draws")}
+        slope = Slope(**{name: np.inf if value is None else value for name, value in facts["slope"].items()})
+        return cls(**facts | vectors | draws | {"slope": slope, "notes": tuple(facts["notes"])})
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the draws, ready for JSON."""

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.estimate.audited import OWN
+from smallloss.criterion.estimate.contradiction import Contradicted
 from smallloss.criterion.estimate.counting import LEAST, Counts
 from smallloss.criterion.estimate.dependence import Slope
 from smallloss.criterion.estimate.inputs import Matrix, Vector
@@ -14,9 +15,14 @@ SMALL = 100  # examples of a label below which its own counts say little
 FAR = 0.1  # two estimates of the overall rate this far apart disagree
 
 
-def evidence(found: Slope, n: int, known: Matrix | None, answers: tuple[Vector, Vector] | None) -> str:
+def evidence(
+    found: Slope, n: int, against: Contradicted | None, known: Matrix | None, answers: tuple[Vector, Vector] | None
+) -> str:
     """Which evidence was used, and what kind of noise it looks like."""
-    parts = [f"Labels counted among the most confident out-of-sample predictions of {n:,} examples.", _kind(found)]
+    parts = [f"Labels counted among the most confident out-of-sample predictions of {n:,} examples."]
+    if against is not None and against.weight > 0.5:
+        parts.append(f"Of all labels, the training on everything contradicts {against.count.sum() / n:.0%}.")
+    parts.append(_kind(found))
     if known is not None and known.sum():
         parts.append(f"Combined with {int(known.sum()):,} examples whose true class is known.")
     if answers is not None and answers[1].sum():
@@ -66,6 +72,10 @@ def _kind(found: Slope) -> str:
         return (
             "The share of wrong labels hardly grows from the most to the less confident: the noise looks "
             "class-conditional."
+        )
+    if found.risen:
+        return (
+            "Wrong labels are more frequent among the harder examples: the noise looks as if it depends on the example."
         )
     if found.blend > 0.25:
         return (

@@ -1,0 +1,83 @@
+"""Labels that the training on everything contradicts, though it saw them: what confident predictions leave open.
+
+A training whose weights are averaged fits hard examples with right labels long before it fits wrong ones, so the labels
+whose mean margin is below 0 are mostly wrong, the hard examples' too. Two things can spoil that, and both show. A
+network that learns labels by heart contradicts fewer of the hard examples than of the easy ones, though no noise is
+rarer where examples are harder. One that is too weak contradicts what predictions out of sample contradict, and
+resolves nothing.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from smallloss.criterion.estimate.counting import LATER, WIDE, Counts
+from smallloss.criterion.estimate.inputs import Codes, Vector, label_counts
+
+RESOLVED = (0.55, 0.65)  # measured: weak networks resolve less than the first, able ones more than the second
+RESOLVED_SPREAD = 0.05  # how far that bound is from being sharp
+
+
+@dataclass(frozen=True, eq=False)
+class Contradicted:
+    """count, of: contradicted labels and all, per label. unsettled: where out of sample and in sample disagree.
+
+    by_heart: of the wrong labels, the share that was learnt by heart, taken from how far harder examples fall behind.
+    resolved: of the disagreement out of sample that confident examples do not explain, the share that the training on
+    everything no longer has. rise: by how much the contradicted share grows from the easy to the harder examples, as a
+    share of the others.
+    """
+
+    count: Vector
+    of: Vector
+    unsettled: Vector
+    by_heart: float
+    resolved: float
+    resolved_error: float
+    rise: float
+    rise_error: float
+
+    @property
+    def rate(self) -> Vector:
+        """The share of contradicted labels; 0 for a label that nothing carries."""
+        return self.count / np.maximum(self.of, 1)
+
+    @property
+    def weight(self) -> float:
+        """From 0, the network is too weak to tell, to 1, believe it; in doubt it is believed."""
+        return float(weight(self.resolved + self.resolved_error))
+
+
+def weight(resolved: ArrayLike) -> NDArray[np.float64]:
+    low, high = RESOLVED
+    return np.clip((np.asarray(resolved) - low) / (high - low), 0.0, 1.0)
+
+
+def contradicted(margin: Vector, labels: Codes, table: Counts) -> Contradicted:
+    """m = P(margin < 0) beside a, the wrong share of the confident, and d = P(prediction out of sample != label).
+
+    resolved = (d - max(m, a)) / (d - a); by_heart = sum_b P(b) max(a - m_b, 0) / a over three bands b of confidence, a
+    shortfall counted as far as it exceeds its standard error.
+    """
+    c = table.labels.shape[1]
+    against, disagrees = margin < 0, table.predicted != labels
+    a, n = table.wrong_share(LATER)
+    band = np.digitize(table.level, (LATER + 1, WIDE + 1))
+    size = np.maximum(np.bincount(band, minlength=3), 1)
+    share = np.bincount(band, weights=against, minlength=3) / size
+    variance = np.maximum(share * (1 - share), 1 / size) / size
+    of_confident = max(a * (1 - a), 1 / n) / n
+    shortfall = np.maximum(a - share - np.sqrt(variance + of_confident), 0.0)
+    excess, left = float(disagrees.mean()) - a, max(float(against.mean()) - a, 0.0)
+    return Contradicted(
+        count=label_counts(labels[against], c),
+        of=label_counts(labels, c),
+        unsettled=label_counts(labels[against != disagrees], c) / np.maximum(label_counts(labels, c), 1),
+        by_heart=float(shortfall @ size / size.sum()) / a if a > 0 else 0.0,
+        resolved=1 - left / excess if excess > 0 else 1.0,
+        resolved_error=left / excess**2 * math.sqrt(of_confident) if excess > 0 else 0.0,
+        rise=float(share[1] - share[0]) / max(1 - float(share[0]), 1e-9),
+        rise_error=math.sqrt(float(variance[:2].sum())) / max(1 - float(share[0]), 1e-9),
+    )

@@ -1,0 +1,109 @@
+"""The verdict on a run whose noise was given, not estimated, with the answers by hand.
+
+Theorem 1 on the T given says whether ranking can work; no network's predictions were kept out of sample, so how well
+it did work is known from the answers alone, and so is whether the noise given is the noise there is.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from smallloss.criterion.audit import Answers, Ranked
+from smallloss.criterion.audit_intervals import Interval, kept_precision, noise_rate, sizes
+from smallloss.criterion.data_verdict import CLEANER, MATERIAL, Trust, share
+from smallloss.criterion.trust import FAILING_SHARE, SUPPORT
+from smallloss.criterion.verdict import Verdict, check
+
+SILENT = "only noise rates were given, not T, so the theory is silent; the answers speak for themselves."
+
+
+@dataclass(frozen=True)
+class KnownVerdict:
+    """`str(verdict)` is the page for a terminal."""
+
+    trust: Trust
+    theory: Verdict | None  # of T; None where only rates were given
+    audited: Interval  # right labels among the kept, by hand, Clopper-Pearson 95 %
+    right: tuple[int, int]  # kept ones found right, of how many
+    noise_rate: Interval  # wrong labels in the whole dataset, by hand, 95 %
+    given_rate: float  # what was given for it
+    reasons: tuple[str, ...]  # why it is not trusted
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one sentence."""
+        if self.trust == "trust":
+            return f"Trust the kept examples: with the T given the ranking holds, and {self._by_hand}."
+        word = "Do not trust" if self.trust == "do not trust" else "Take care with"
+        return f"{word} the kept examples: {self.reasons[0]}"
+
+    @property
+    def _by_hand(self) -> str:
+        right, of = self.right
+        return f"by hand {right} of {of} were right ({self.audited.low:.1%} to {self.audited.high:.1%})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values."""
+        intervals = {name: getattr(self, name).to_dict() for name in ("audited", "noise_rate")}
+        theory = None if self.theory is None else self.theory.to_dict()
+        lists = {"right": list(self.right), "reasons": list(self.reasons)}
+        return {"headline": self.headline, **asdict(self), **intervals, **lists, "theory": theory}
+
+    def __str__(self) -> str:
+        lines = [self.headline, *(f"Also: {reason}" for reason in self.reasons[1:])]
+        return "\n".join(lines if self.theory is None else [*lines, f"Of the T given: {self.theory.headline}"])
+
+
+def judge_known(T: Any, rates: np.ndarray, selection: Ranked, audit: Answers) -> KnownVerdict:
+    """Theorem 1 on T (None where only rates are known), and the answers against what the rates lead to expect."""
+    theory = None if T is None else check(T, [str(name) for name in selection.classes.tolist()])
+    n = np.array([sizes(selection, k) for k in range(len(rates))])
+    given = float(n.sum(1) @ rates / max(n.sum(), 1))
+    wrong, answered = audit.counts()
+    audited, whole = kept_precision(audit), noise_rate(audit, selection)
+    red, amber = _by_theory(theory, n[:, 0])
+    if answered[0]:
+        expected = 1 - CLEANER * float(n[:, 0] @ rates) / max(int(n[:, 0].sum()), 1)
+        found_red, found_amber = _by_hand(audited, expected, int(answered[0]))
+        red, amber = red + found_red, amber + found_amber
+    else:
+        amber.append("no kept example was answered; look at some.")
+    if not whole.low <= given <= whole.high:
+        amber.append(
+            f"by hand {whole.low:.0%} to {whole.high:.0%} of all labels are wrong, where the noise given says "
+            f"{given:.0%}: it is not the noise of these labels."
+        )
+    return KnownVerdict(
+        trust="do not trust" if red else "caution" if amber else "trust",
+        theory=theory,
+        audited=audited,
+        right=(int(answered[0] - wrong[0]), int(answered[0])),
+        noise_rate=whole,
+        given_rate=given,
+        reasons=(*red, *amber),
+    )
+
+
+def _by_theory(theory: Verdict | None, kept: np.ndarray) -> tuple[list[str], list[str]]:
+    if theory is None:
+        return [], [SILENT]
+    failing = share(kept, [not holds for holds in theory.ranking_holds])
+    if failing > FAILING_SHARE:
+        return [f"with the T given, {failing:.1%} of them carry labels whose ranking breaks."], []
+    return [], [f"with the T given, the ranking breaks for {failing:.1%} of them; leave these out."] if failing else []
+
+
+def _by_hand(audited: Interval, expected: float, decided: int) -> tuple[list[str], list[str]]:
+    """Ranking should leave the kept at most CLEANER of their noise."""
+    if audited.high < expected - MATERIAL:
+        return [
+            f"by hand {audited.value:.0%} of {decided} kept labels were right (at most {audited.high:.0%} of all), "
+            f"where ranking should bring {expected:.0%} or more."
+        ], []
+    if audited.low < expected - SUPPORT:
+        return [], [
+            f"{decided} answers on kept examples bear out no more than {audited.low:.0%} right labels, where ranking "
+            f"should bring {expected:.0%} or more; look at more."
+        ]
+    return [], []

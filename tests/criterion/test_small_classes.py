@@ -1,0 +1,45 @@
+"""An estimated rate is no evidence against the only example of a class; a rate that is known is taken at its word."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smallloss.criterion.selection import select
+
+LABELS = np.repeat(["one", "two", "three", "many"], [1, 2, 3, 40])
+SCORE = np.concatenate([[9.0], [1.0, 9.0], [1.0, 2.0, 9.0], np.arange(40.0)])
+CLASSES = ["one", "two", "three", "many"]
+
+
+def likely_wrong(rate, upper):
+    selection = select(SCORE, LABELS, rate, classes=CLASSES, upper=upper)
+    issue = selection.is_label_issue
+    return selection, [int(issue[name == LABELS].sum()) for name in CLASSES]
+
+
+def test_a_known_rate_is_taken_at_its_word():
+    assert likely_wrong([0.1] * 4, None)[1] == [1, 1, 1, 4]
+
+
+def test_an_estimate_condemns_no_class_that_is_too_small_for_it():
+    selection, wrong = likely_wrong([0.1] * 4, [0.6] * 4)
+    assert wrong == [0, 0, 0, 4]
+    said = "Too few examples of 'one', 'two', 'three' to call any of them likely wrong at their estimated rate."
+    assert said in selection.notes
+    assert selection.reason[0] == "set aside for safety"
+    assert not selection.mask[0]
+    assert selection.label_score[0] > 0.5
+    assert likely_wrong([0.3] * 4, [0.6] * 4)[1] == [0, 1, 1, 12]  # 0.6 and 0.9 of an example
+    assert likely_wrong([0.9] * 4, [0.95] * 4)[1] == [0, 2, 3, 36]
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(2, 60), rate=st.floats(0, 0.95))
+def test_otherwise_the_definition_holds_to_the_letter(n, rate):
+    """rank > (1 - eta_k) n_k, from half an example on; below that none."""
+    score = np.random.default_rng(n).permutation(n).astype(float)
+    selection = select(score, np.zeros(n, int), [rate], upper=[min(1.2 * rate, 0.99)])
+    letter = selection.rank_in_class > (1 - rate) * n + 1e-9
+    expected = letter if rate * n >= 0.5 else np.zeros(n, bool)
+    np.testing.assert_array_equal(selection.is_label_issue, expected)
+    assert not (selection.mask & selection.is_label_issue).any()

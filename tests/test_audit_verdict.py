@@ -1,0 +1,102 @@
+"""From noisy digits to a verdict with answers by hand in it, through the command line."""
+
+import csv
+import html
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smallloss.auditing import audit, read_back, read_run
+from smallloss.criterion.estimate import Estimate
+from smallloss.criterion.trust import judge
+from smallloss.data.npz import read_npz
+from smallloss.data.tables import read_table
+
+COMMAND = [sys.executable, "-c", "from smallloss.cli import main; main()"]
+
+
+def smallloss(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> None:
+    """The command line in this process: importing torch takes seconds."""
+    from smallloss.cli import main
+
+    monkeypatch.setattr(sys, "argv", ["smallloss", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert not stopped.value.code
+
+
+def filled_in(folder: Path, path: Path) -> Path:
+    """The table of the audit, answered from the truth that digits has."""
+    truth = read_table(folder / "examples.parquet").column("true_label").to_pylist()
+    with (folder / "audit" / "audit.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        true = truth[int(row["index"])]
+        row["answer"] = "right" if true == row["given_label"] else "wrong"
+        row["true_label"] = true if row["answer"] == "wrong" else ""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+@pytest.fixture(scope="module", params=["structured:0.6", "uniform:0.3"])
+def digits(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    arguments = ["clean", "digits", "--noise", request.param, "--estimate", "--method", "cross_entropy"]
+    with pytest.MonkeyPatch.context() as patch:
+        smallloss(patch, *arguments, "--epochs", 6, "--device", "cpu", "--out", folder)
+    return request.param, folder
+
+
+def test_the_verdict_is_drawn_again_with_the_answers_in_it(digits: tuple[str, Path], tmp_path: Path) -> None:
+    noise, run = digits
+    said = set()
+    for seed in range(3):
+        folder = tmp_path / str(seed)
+        shutil.copytree(run, folder)
+        audit(folder, seed=seed)
+        result = read_back(folder, filled_in(folder, tmp_path / f"{seed}.csv"))
+        assert result.verdict is not None
+        said.add(result.verdict.trust)
+    assert said == {"trust"} if noise == "uniform:0.3" else "trust" not in said
+
+
+def test_the_command_says_the_verdict_and_keeps_it(digits: tuple[str, Path], tmp_path: Path) -> None:
+    noise, run = digits
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    audit(folder)
+    arguments = ["audit", str(folder), "--answers", str(filled_in(folder, tmp_path / "answers.csv"))]
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    kept = json.loads((folder / "audit" / "result.json").read_text(encoding="utf-8"))["verdict"]
+    assert kept["headline"] in done.stdout
+    assert kept["headline"].startswith("Trust the kept examples: ") == (noise == "uniform:0.3")
+    assert kept["answers"] == [40, 20, 0]
+
+
+def test_without_answers_the_folder_gives_the_verdict_of_the_run(digits: tuple[str, Path]) -> None:
+    """What is kept is enough: the page of the run shows the same sentence."""
+    run = read_run(digits[1])
+    kept = read_npz(run.folder / "out_of_sample.npz")
+    assert run.estimate is not None
+    verdict = judge(Estimate.from_saved(run.estimate, kept), run, kept["probabilities"], run.classes[run.class_index])
+    assert verdict.headline in html.unescape((run.folder / "report.html").read_text("utf-8"))
+
+
+def test_a_run_of_an_earlier_version_says_why_it_has_no_verdict(digits: tuple[str, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(digits[1], folder)
+    (folder / "out_of_sample.npz").unlink()
+    audit(folder)
+    result = read_back(folder, filled_in(folder, tmp_path / "answers.csv"))
+    assert result.verdict is None
+    assert "This run kept no predictions out of sample" in str(result)
+    assert json.loads((folder / "audit" / "result.json").read_text(encoding="utf-8"))["verdict"] is None
