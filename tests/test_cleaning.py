@@ -1,9 +1,14 @@
 """`clean` on data that is hardly enough."""
 
+import csv
+
 import numpy as np
 import pytest
+from PIL import Image
 
 import smallloss as sl
+from smallloss.auditing import audit, read_back
+from smallloss.data import load
 from smallloss.errors import InputError
 
 
@@ -31,3 +36,47 @@ def test_a_prior_is_given_by_label_as_rates_are():
     run = sl.clean((x, np.arange(30) % 3), noise_rate=0.1, prior={0: 0.5, 1: 0.25, 2: 0.25}, epochs=1)
     assert run.selection.quota.prior is not None
     assert run.selection.quota.prior.tolist() == [0.5, 0.25, 0.25]
+
+
+def test_every_picture_is_judged_or_listed_and_an_audit_knows_which(tmp_path):
+    """Rows of the examples table are those of the folder, also where some of its pictures are broken."""
+    rng = np.random.default_rng(0)
+    for name in ("cat", "dog"):
+        (tmp_path / "pets" / name).mkdir(parents=True)
+        for i in range(8):
+            Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(tmp_path / "pets" / name / f"{i}.png")
+    broken = ["cat/0.png", "cat/5.png", "dog/7.png"]
+    for name in broken:
+        (tmp_path / "pets" / name).write_bytes(b"no picture")
+    run = sl.clean(tmp_path / "pets", tmp_path / "run", noise_rate=0.2, epochs=1)
+    with (tmp_path / "run" / "examples.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["id"] for row in rows] == [f"{name}/{i}.png" for name in ("cat", "dog") for i in range(8)]
+    assert [row["id"] for row in rows if row["reason"] == "unreadable"] == broken
+    assert any("3 of the 16 pictures of pets cannot be read" in note for note in run.result.notes)
+    table, _ = audit(tmp_path / "run", dataset=load(tmp_path / "pets"))
+    with table.open(newline="") as file:
+        asked = list(csv.DictReader(file))
+    row_of = {row["id"]: row for row in rows}
+    assert all(row_of[row["id"]]["given_label"] == row["given_label"] for row in asked)
+    assert all(row_of[row["id"]]["index"] == row["index"] for row in asked)
+    assert not {row["id"] for row in asked} & set(broken)
+    for row in asked:
+        row["answer"] = "right"
+    with table.open("w", newline="") as file:
+        writer = csv.DictWriter(file, asked[0])
+        writer.writeheader()
+        writer.writerows(asked)
+    assert read_back(tmp_path / "run").answers.counts()[1].sum() == len(asked) == 11
+
+
+@pytest.mark.parametrize("method", ["rsl", "rsl_wm"])
+def test_where_nothing_is_selected_every_example_is_judged_all_the_same(method):
+    """Of three examples at a rate of 90 % none is safe to learn from."""
+    x = np.random.default_rng(0).normal(size=(12, 2))
+    run = sl.clean((x, np.arange(12) % 3), method=method, noise_rate=0.9, epochs=1)
+    assert not run.selection.mask.any()
+    assert run.selection.is_label_issue.all()
+    assert any("The model is that of plain cross entropy" in note for note in run.result.notes)
+    assert [one.method for one in run.result.accuracies] == ["cross_entropy"]
+    assert run.predict(x).shape == (12,)

@@ -62,6 +62,10 @@ def test_help_and_version():
     from smallloss import __version__
 
     assert run("--version").stdout.strip() == f"smallloss {__version__}"
+    module = subprocess.run(
+        [sys.executable, "-m", "smallloss", "--version"], capture_output=True, text=True, check=True
+    )
+    assert module.stdout == run("--version").stdout
 
 
 # --- check ---------------------------------------------------------------------------------------------------

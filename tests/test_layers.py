@@ -19,8 +19,9 @@ LAYERS = [
     {"methods"},
     {"report"},
     {"integrations"},
-    {"noise", "jobs", "auditing", "cleaning", "exporting", "preparing"},
+    {"noise", "jobs", "auditing", "cleaning", "exporting", "preparing", "choices", "run_files"},
     {"cli"},
+    {"__main__"},
 ]
 DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -1,20 +1,26 @@
 """Speed of reading a folder of small pictures, beside a plain loop with Pillow, in the same run.
 
-A folder of PNG files, ten classes, is made once; then, in turns, `load` of ours up to the finished Dataset and
+A folder of PNG or JPEG files, ten classes, is made once and kept in the temporary folder; then, in turns and in
+alternating order, three ways read it, the file cache warm for all:
 
-    np.stack([np.asarray(Image.open(path).convert("RGB")) for path in paths])
+    plain   np.stack([np.asarray(Image.open(path).convert("RGB")) for path in paths])
+    load    `load` of ours, up to the finished Dataset in memory
+    cached  the pictures decoded into a file that stays mapped, as a set above the memory budget is kept
 
-read it, the file cache warm for both. On two cores ours is to be at least 1.8 times as fast; the line also says how
-many cores other programs kept busy meanwhile, for with one of two taken nothing can be gained.
+On two cores ours is to be at least 1.8 times as fast; the line also says how many cores other programs kept busy
+meanwhile, for with one of two taken nothing can be gained. The most memory that a process of its own holds at once,
+its helpers included, is taken apart from the times, and is to stay under the budget (MEMORY_BUDGET in data/pictures).
 
     python benchmarks/speed/decode.py
     python benchmarks/speed/decode.py --pictures 100_000
+    python benchmarks/speed/decode.py --pictures 100_000 --format jpg
 
 Every measurement is one line in benchmarks/results/speed_decode.jsonl.
 """
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -28,28 +34,55 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import RESULTS, record
+from memory import PeakMemory
 from smallloss.data import load
+from smallloss.data.pictures import MEMORY_BUDGET, choose_target, read_pictures
 
 
-def make(folder: Path, pictures: int, side: int, seed: int) -> None:
-    """Smooth shapes with some grain: PNG files about as large as those of photos of this size."""
+def made_once(pictures: int, side: int, ending: str, seed: int) -> Path:
+    """Smooth shapes with some grain: files about as large as those of photos of this size."""
+    place = Path(tempfile.gettempdir()) / f"smallloss_decode_{pictures}_{side}_{ending}_{seed}"
+    if place.is_dir():
+        return place
     rng = np.random.default_rng(seed)
-    for label in range(10):
-        (folder / str(label)).mkdir()
-    for index in range(pictures):
-        coarse = Image.fromarray(rng.integers(0, 256, (6, 6, 3), dtype=np.uint8))
-        smooth = np.asarray(coarse.resize((side, side), Image.Resampling.BICUBIC)).astype(np.int16)
-        grain = rng.integers(-8, 9, smooth.shape)
-        picture = np.clip(smooth + grain, 0, 255).astype(np.uint8)
-        Image.fromarray(picture).save(folder / str(index % 10) / f"{index:06d}.png")
+    with tempfile.TemporaryDirectory(dir=place.parent) as beside:
+        folder = Path(beside) / "new"
+        for label in range(10):
+            (folder / str(label)).mkdir(parents=True)
+        for index in range(pictures):
+            coarse = Image.fromarray(rng.integers(0, 256, (6, 6, 3), dtype=np.uint8))
+            smooth = np.asarray(coarse.resize((side, side), Image.Resampling.BICUBIC)).astype(np.int16)
+            picture = np.clip(smooth + rng.integers(-8, 9, smooth.shape), 0, 255).astype(np.uint8)
+            Image.fromarray(picture).save(folder / str(index % 10) / f"{index:06d}.{ending}")
+        folder.rename(place)
+    return place
 
 
 def plain_loop(folder: Path) -> np.ndarray:
     pictures = []
-    for path in sorted(folder.rglob("*.png")):
+    for path in sorted(folder.glob("*/*")):
         with Image.open(path) as image:
             pictures.append(np.asarray(image.convert("RGB")))
     return np.stack(pictures)
+
+
+def cached(folder: Path) -> np.ndarray:
+    """As for a set above the budget: into a file, which is gone afterwards."""
+    sources = [str(path) for path in sorted(folder.glob("*/*"))]
+    with tempfile.TemporaryDirectory() as cache:
+        return read_pictures(sources, choose_target(sources)[0], budget=0, cache=Path(cache))[0].inputs
+
+
+WAYS: dict[str, Callable[[Path], Any]] = {"plain": plain_loop, "load": load, "cached": cached}
+
+
+def peak_memory(way: str, folder: Path) -> float:
+    """MiB of a process that does nothing else, everything it imports included."""
+    process = subprocess.Popen([sys.executable, __file__, "--alone", way, str(folder)])
+    with PeakMemory(process.pid, every=0.01) as peak:
+        if process.wait():
+            raise SystemExit(f"{way} failed in a process of its own.")
+    return peak.mib
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -69,40 +102,54 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pictures", type=int, default=20_000)
     parser.add_argument("--side", type=int, default=32)
+    parser.add_argument("--format", choices=["png", "jpg"], default="png")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=RESULTS / "speed_decode.jsonl")
+    parser.add_argument("--alone", nargs=2, metavar=("WAY", "FOLDER"), help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.alone:
+        WAYS[args.alone[0]](Path(args.alone[1]))
+        return
     start = perf_counter()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        make(folder, args.pictures, args.side, args.seed)
-        expected, got = plain_loop(folder), load(folder).inputs  # warms the file cache
-        if not np.array_equal(expected, got):
-            raise SystemExit("The two ways do not read the same pixels; give --side in steps of 8 from 32 to 96.")
-        theirs, ours = [], []
-        began, before = perf_counter(), busy_seconds()
-        for _ in range(args.repeats):
-            theirs.append(timed(lambda: plain_loop(folder))[0])
-            ours.append(timed(lambda: load(folder))[0])
-        everyone, own = (now - then for now, then in zip(busy_seconds(), before, strict=True))
-        others = (everyone - own) / (perf_counter() - began)
+    folder = made_once(args.pictures, args.side, args.format, args.seed)
+    expected = plain_loop(folder)  # warms the file cache
+    if not all(np.array_equal(expected, got) for got in (load(folder).inputs, cached(folder))):
+        raise SystemExit("The ways do not read the same pixels; give --side in steps of 8 from 32 to 96.")
+    del expected
+    seconds: dict[str, list[float]] = {way: [] for way in WAYS}
+    began, before, load_before = perf_counter(), busy_seconds(), os.getloadavg()[0]
+    for turn in range(args.repeats):
+        for way in list(WAYS)[:: 1 if turn % 2 == 0 else -1]:
+            seconds[way].append(timed(lambda way=way: WAYS[way](folder))[0])  # type: ignore[misc]
+    everyone, own = (now - then for now, then in zip(busy_seconds(), before, strict=True))
+    others = (everyone - own) / (perf_counter() - began)
+    middle = {way: median(taken) for way, taken in seconds.items()}
+    memory = {way: peak_memory(way, folder) for way in WAYS}
     row = {
         "part": "decode",
         "pictures": args.pictures,
         "side": args.side,
+        "format": args.format,
         "seed": args.seed,
         "repeats": args.repeats,
         "cores": len(os.sched_getaffinity(0)),
         "cores_busy_with_others": round(others, 2),
-        "plain_loop_seconds": median(theirs),
-        "load_seconds": median(ours),
-        "times_as_fast": median(theirs) / median(ours),
+        "load_before": load_before,
+        "plain_loop_seconds": middle["plain"],
+        "load_seconds": middle["load"],
+        "times_as_fast": middle["plain"] / middle["load"],
+        "cached_seconds": middle["cached"],
+        "cached_times_as_fast": middle["plain"] / middle["cached"],
+        "peak_memory_mib": memory,
+        "budget_mib": MEMORY_BUDGET / 2**20,
         "seconds": perf_counter() - start,
     }
-    record(RESULTS / "speed_decode.jsonl", row)
+    record(args.out, row)
     print(
-        f"plain {median(theirs):.2f} s, ours {median(ours):.2f} s: {row['times_as_fast']:.2f} times as fast, "
-        f"{others:.2f} cores busy with others"
+        f"plain {middle['plain']:.2f} s; load {middle['load']:.2f} s, {row['times_as_fast']:.2f} times as fast; "
+        f"cached {middle['cached']:.2f} s, {row['cached_times_as_fast']:.2f} times; peak MiB "
+        f"{ {way: round(mib) for way, mib in memory.items()} }; {others:.2f} cores busy with others"
     )
 
 

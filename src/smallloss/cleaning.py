@@ -1,9 +1,8 @@
 """The main job, from noisy labels to a run folder: train, judge, select, learn, report."""
 
-import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import torch
 
 import smallloss
 from smallloss import methods
+from smallloss.choices import choices, fit, say
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.selection import Selection
 from smallloss.criterion.trust import judge
@@ -20,8 +20,7 @@ from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import conflict_note, duplicate_groups
 from smallloss.data.matrix import read_transition
-from smallloss.data.tables import write_table
-from smallloss.files import write_bytes, write_json, write_npz
+from smallloss.errors import TooFewError
 from smallloss.learning import checkpoint
 from smallloss.learning.inference import predict_probabilities
 from smallloss.learning.progress import Progress
@@ -34,10 +33,9 @@ from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose
 from smallloss.methods.unknown_noise import NoiseFound, learn_noise
 from smallloss.noise import Knowledge, known_noise
-from smallloss.preparing import dataset_of, divide, place_of
-from smallloss.report.examples import write_examples
-from smallloss.report.page import write_page
+from smallloss.preparing import as_seen, dataset_of, divide, place_of
 from smallloss.report.result import Accuracy, Part, Result
+from smallloss.run_files import plain_settings, write_run
 from smallloss.run_folder import RunFolder
 
 BASELINE = "cross_entropy"
@@ -76,6 +74,8 @@ def clean(
     *,
     label: str | None = None,
     labels: str | Path | None = None,
+    features: str | Path | np.ndarray | None = None,
+    backbone: Any = None,
     method: str = "rsl",
     preset: str | None = None,
     noise: str | None = None,
@@ -99,16 +99,24 @@ def clean(
 
     data: anything `smallloss clean DATA` takes, a Dataset, or (X, y).
     label: the column of labels in a table. labels: a file of labels, where data is an .npy of inputs.
+    features: what the network sees in place of the data: an array, .npy, .npz or .parquet, a row per example or by id.
+    backbone: what makes such features: "timm:NAME", "hf:NAME", "module:function", a torch module or a function.
     noise: labels corrupted on purpose ("structured:0.3"), for a benchmark whose true labels are known.
     noise_rate (or transition): what is known of the noise; where nothing is, or with estimate=True, it is estimated.
     corrections: a table of id, answer and true_label, made by hand: what was answered wrong is never selected.
     settings: any knob by name, {"stage1.epochs": 20}.
     out: everything is written there, and the same call goes on after an interruption.
     """
-    methods.get(method)
+    chosen_method = methods.get(method)
     dataset = dataset_of(data, label, labels)
     where = pick_device(device)
+    dataset, fill, seen = as_seen(dataset, features, backbone, where, None if out is None else Path(out))
+    asked = {"device": device, "preset": preset, "net": net, "epochs": epochs, "settings": settings or {}}
+    asked |= {"method": method, "estimate": estimate}
     chosen = presets.choose(preset, where.type, dataset, net=net, epochs=epochs, changes=settings)
+    chosen = fit(chosen, dataset, where.type, asked)
+    if hasattr(chosen_method, "refuse"):
+        chosen_method.refuse(chosen)
     if isinstance(noise_rate, Mapping):
         noise_rate = {str(label): rate for label, rate in noise_rate.items()}
     if isinstance(prior, Mapping):
@@ -126,7 +134,7 @@ def clean(
     groups = duplicate_groups(dataset)
     known.notes += [*dataset.notes, *conflict_note(dataset, groups)]
     train, checks, accuracy_on, protocol = divide(dataset, protocol, seed, groups)
-    config = {
+    config: dict[str, Any] = {
         "version": smallloss.__version__,
         "data": {
             "name": dataset.name,
@@ -134,6 +142,7 @@ def clean(
             "examples": len(dataset),
             "source": place_of(data),
             "label": label,
+            **seen,
         },
         "noise": known.describe(),
         "corrections": sorted(pins.items()),
@@ -142,7 +151,7 @@ def clean(
         "seed": seed,
         "device": where.type,
         "deterministic": deterministic,
-        "settings": _plain(chosen),
+        "settings": plain_settings(chosen),
         "versions": {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__},
     }
     task = Task(
@@ -158,12 +167,17 @@ def clean(
     )
     # Refuse now what would be refused after training; any rate does where none is known yet.
     choose(task, chosen, known.noise if known.noise.is_known else Noise(0.0, prior=prior), np.zeros(len(dataset)))
+    config["chosen"] = choices(task, chosen, known, accuracy_on=accuracy_on, asked=asked)
+    if progress is not False:
+        say(config["chosen"])
     with Progress(enabled=progress) as bars:
         task.progress = bars
         if out is None:
+            fill(None, bars)
             return _run(task, method, chosen, known, config, accuracy_on)
         with RunFolder(out, config) as folder:
             task.folder = folder
+            fill(folder.path, bars)
             folder.start_metrics(checkpoint.committed_rows(folder.path))
             return _run(task, method, chosen, known, config, accuracy_on)
 
@@ -175,8 +189,11 @@ def _run(
     found = None if known.noise.is_known else learn_noise(task, settings, known.noise)
     noise = known.noise if found is None else found.noise
     if method != BASELINE:
-        everything[method] = methods.get(method).train(task, settings, noise)
-    learned = everything[method]
+        try:
+            everything[method] = methods.get(method).train(task, settings, noise)
+        except TooFewError as error:  # every example is judged all the same
+            known.notes.append(f"{error} The model is that of plain cross entropy.")
+    learned = everything.get(method, everything[BASELINE])
     evidence = learned if learned.score is not None else _judge_by_stage1(everything[BASELINE], settings)
     assert evidence.ledger is not None
     parts = _parts(task, settings, noise, evidence)
@@ -195,10 +212,11 @@ def _run(
         notes=[*known.notes, *(() if found is None else found.estimate.notes)],
         probability=outputs.max(1),
         estimate=None if found is None else found.estimate,
+        ledger=evidence.ledger,
         pins=task.pins,
     )
     if task.folder is not None:
-        _write(task.folder, result, learned, evidence)
+        write_run(task.folder, result, learned, evidence, found)
     return CleanRun(result, learned, None if task.folder is None else task.folder.path)
 
 
@@ -247,7 +265,7 @@ def _verdict(task: Task, noise: Noise, found: NoiseFound | None, selection: Sele
         return judge(
             found.estimate,
             selection,
-            found.probabilities[rows],
+            found.probabilities[rows].astype(np.float32),  # as the folder keeps them, so that an audit says the same
             np.array(task.dataset.classes)[task.dataset.labels[rows]],
         )
     return None if noise.transition is None else check(noise.transition, task.dataset.classes)
@@ -255,44 +273,3 @@ def _verdict(task: Task, noise: Noise, found: NoiseFound | None, selection: Sele
 
 def _stages(everything: dict[str, Learned]) -> dict[str, Fitted]:
     return {name: stage for learned in everything.values() for name, stage in learned.stages.items()}
-
-
-def _write(folder: RunFolder, result: Result, learned: Learned, evidence: Learned) -> None:
-    from safetensors.torch import save
-
-    assert evidence.ledger is not None
-    evidence.ledger.save(folder / "ledger.npz")
-    selection = result.parts[0].selection
-    write_npz(
-        folder / "selection.npz",
-        {
-            "index": result.parts[0].index,
-            "selected": selection.mask,
-            "weight": selection.weight,
-            "is_label_issue": selection.is_label_issue,
-            "rank_in_class": selection.rank_in_class,
-            "label_score": selection.label_score,
-            "classes": np.array(result.dataset.classes),
-            "quota": selection.quota.num,
-            "noise_rate": np.asarray(selection.quota.noise_rate, dtype=np.float64),
-        },
-    )
-    weights = {name: t.detach().cpu().contiguous() for name, t in learned.fitted.network.module.state_dict().items()}
-    facts = {"net": result.settings["settings"]["net"], "classes": result.dataset.classes}
-    # One entry only: safetensors writes several in an order that changes from process to process.
-    write_bytes(folder / "model.safetensors", save(weights, metadata={"smallloss": json.dumps(facts)}))
-    if result.dataset.unreadable:
-        lost = {"id": list(result.dataset.unreadable), "reason": list(result.dataset.unreadable.values())}
-        write_table(folder / "unreadable.csv", lost)
-    if result.estimate is not None:
-        write_json(folder / "estimate.json", result.estimate.to_dict())
-    write_examples(result, folder.path)
-    write_page(result, folder / "report.html")
-
-
-def _plain(settings: Settings) -> dict[str, Any]:
-    """Settings as JSON can say them; a module of the user's own by its class."""
-    own = getattr(settings.net, "__qualname__", type(settings.net).__qualname__)
-    net = settings.net if isinstance(settings.net, str) else own
-    values = {name: value for name, value in vars(settings).items() if name != "net"}
-    return {"net": net} | {n: asdict(v) if hasattr(v, "__dataclass_fields__") else v for n, v in values.items()}

@@ -22,6 +22,8 @@ _DATA = (
     "A folder of pictures with a subfolder per class; a .csv or .parquet of picture paths, texts or columns; "
     "data.npz; features.npy with --labels; idx:FOLDER; cifar10:PATH; cifar100:PATH; hf:NAME; digits"
 )
+_FEATURES = "What the network sees in place of DATA: .npy in the order of DATA, or .npz or .parquet with ids"
+_BACKBONE = "What makes such features of pictures or texts: timm:NAME, hf:NAME or FOLDER, module:function"
 _CORRUPT = "Corrupt on purpose: uniform:0.5, pairwise:0.4, structured:0.4"
 _RATES = "Share of wrong labels: 0.2, or cat=0.3,dog=0.1, or a csv of label,noise_rate"
 
@@ -65,6 +67,8 @@ def clean(
     out: Annotated[Path, typer.Option(help="The run folder. The same command goes on with it after a stop.")],
     label: Annotated[str | None, typer.Option(help="The column of labels in a table, if not found by its name")] = None,
     labels: Annotated[Path | None, typer.Option(help="A file of labels, where DATA is an .npy of features")] = None,
+    features: Annotated[Path | None, typer.Option(help=_FEATURES)] = None,
+    backbone: Annotated[str | None, typer.Option(help=_BACKBONE)] = None,
     method: Annotated[str, typer.Option(help="rsl, rsl_wm, cross_entropy, co_teaching")] = "rsl",
     preset: Annotated[str | None, typer.Option(help="paper, fast (GPU) or cpu; by the hardware if left out")] = None,
     noise: Annotated[str | None, typer.Option(help=_CORRUPT + ", human:FILE@random1")] = None,
@@ -89,7 +93,8 @@ def clean(
     from smallloss.report.terminal import render
 
     run = cleaning.clean(
-        data, out, label=label, labels=labels, method=method, preset=preset, noise=noise,
+        data, out, label=label, labels=labels, features=features, backbone=backbone,
+        method=method, preset=preset, noise=noise,
         noise_rate=None if noise_rate is None else parse_rates(noise_rate),
         transition=transition,
         estimate=estimate, corrections=corrections, protocol=protocol, net=net, epochs=epochs,

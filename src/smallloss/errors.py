@@ -11,3 +11,7 @@ class InputError(SmallLossError, ValueError):
     """The input or an option is wrong; the message names the culprit. Exit status 2."""
 
     exit_status = 2
+
+
+class TooFewError(InputError):
+    """So few examples were selected that nothing can be learnt from them; they are judged all the same."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from smallloss.criterion.selection import REASONS, UNREADABLE
 from smallloss.criterion.verdict import quoted
 from smallloss.data.columns import read_ids
 from smallloss.data.dataset import Dataset
@@ -39,6 +40,7 @@ class Exported:
     examples: int  # of the run
     written: int
     relabelled: int  # of the written, those under their suggested label
+    unreadable: int = 0  # of those left out
 
     @property
     def left_out(self) -> int:
@@ -46,7 +48,8 @@ class Exported:
 
     def __str__(self) -> str:
         relabelled = f", {self.relabelled:,} under their suggested label" if self.relabelled else ""
-        return f"{self.path}: {self.written:,} examples{relabelled}; {self.left_out:,} left out"
+        unreadable = f", {self.unreadable:,} of them unreadable" if self.unreadable else ""
+        return f"{self.path}: {self.written:,} examples{relabelled}; {self.left_out:,} left out{unreadable}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +58,8 @@ class _Run:
 
     folder: Path
     facts: dict[str, Any]  # of the data: name, fingerprint, where it came from
-    examples: Columns
+    listed: Columns  # all of them
+    examples: Columns  # those that could be read
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +84,8 @@ def export(
     """Write the examples of a run to `out`, which is new or empty. The originals are never touched.
 
     to: the cleaned dataset as "folder" (a subfolder per class, with links to the pictures, or with copies of them),
-    "csv" or "parquet"; or every example to look at in "cleanlab", "labelstudio" or "fiftyone".
+    "csv" or "parquet"; or every example to look at in "cleanlab", "labelstudio" or "fiftyone", where the last two
+    leave out what cannot be read.
     data, label: the DATA and the column of labels that the run was made from, where originals are linked or shown.
     keep: "selected", "not likely wrong" (the default) or "all". relabel: likely wrong examples are not left out
     but get their suggested label, where they have one. In csv, a text that a spreadsheet would run has an apostrophe.
@@ -101,9 +106,12 @@ def export(
     if to == "folder":
         formats.write_folder(target, [originals.paths[i] for i in rows], labels[rows].tolist(), copy)
     else:
-        _write_file(target, to, found.examples, rows, labels, originals)
+        _write_file(target, to, found, rows, labels, originals)
     relabelled = int((labels != found.examples["given_label"])[rows].sum())
-    return Exported(target, len(labels), len(rows), relabelled)
+    listed, readable = len(found.listed["id"]), len(labels)
+    if to == "cleanlab":
+        return Exported(target, listed, listed, relabelled)
+    return Exported(target, listed, len(rows), relabelled, listed - readable)
 
 
 def _refuse_odd_wishes(to: str, keep: str | None, relabel: bool, copy: bool) -> None:
@@ -128,7 +136,9 @@ def _read_run(folder: Path) -> _Run:
     missing = [name for name in _COLUMNS if name not in table.column_names]
     if missing:
         raise InputError(f"{path} has no column {missing[0]!r}; it was changed, or made by another version. Run again.")
-    return _Run(folder, config["data"], {name: _values(table.column(name)) for name in _COLUMNS})
+    listed = {name: _values(table.column(name)) for name in _COLUMNS}
+    readable = listed["reason"] != REASONS[UNREADABLE]
+    return _Run(folder, config["data"], listed, {name: values[readable] for name, values in listed.items()})
 
 
 def _values(column: Any) -> np.ndarray:
@@ -224,17 +234,15 @@ def _refuse_inside(target: Path, source: Path) -> None:
         raise InputError(f"{target} is inside {source}, which is left as it is; name a folder elsewhere.")
 
 
-def _write_file(
-    target: Path, to: str, examples: Columns, rows: np.ndarray, labels: np.ndarray, originals: _Originals
-) -> None:
+def _write_file(target: Path, to: str, run: _Run, rows: np.ndarray, labels: np.ndarray, originals: _Originals) -> None:
     if to in ("csv", "parquet"):
-        write_table(target, formats.cleaned_columns(examples, rows, labels))
-    elif to == "cleanlab":
-        write_table(target, {name: examples[name] for name in formats.CLEANLAB})
+        write_table(target, formats.cleaned_columns(run.examples, rows, labels))
+    elif to == "cleanlab":  # it has no ids: only a row for each input, readable or not, says which is which
+        write_table(target, {name: run.listed[name] for name in formats.CLEANLAB})
     elif to == "fiftyone":
-        write_json(target, formats.fiftyone_samples(examples, originals.paths))
+        write_json(target, formats.fiftyone_samples(run.examples, originals.paths))
     elif originals.paths:
         shown = list(map(formats.local_file, originals.paths))
-        write_json(target, formats.labelstudio_tasks(examples, "image", shown))
+        write_json(target, formats.labelstudio_tasks(run.examples, "image", shown))
     else:
-        write_json(target, formats.labelstudio_tasks(examples, "text", originals.texts))
+        write_json(target, formats.labelstudio_tasks(run.examples, "text", originals.texts))

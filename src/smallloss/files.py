@@ -1,27 +1,28 @@
 """Atomic files: a reader sees the old file or the new one, never half of one."""
 
-import io
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from smallloss.errors import InputError
 
 
-def write_bytes(path: str | os.PathLike[str], data: bytes) -> Path:
-    """Write beside the target, flush to disk, then rename over it."""
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file beside the target, to write to; at the end it is flushed to disk and renamed over the target."""
     target = Path(path)
     if not target.parent.is_dir():  # otherwise the error would name the file beside it
         raise InputError(f"There is no folder {target.parent} to write {target.name} to; make it first.")
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         umask = os.umask(0)
@@ -31,7 +32,12 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> Path:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    return target
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> Path:
+    with replacing(path) as file:
+        file.write(data)
+    return Path(path)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
@@ -44,6 +50,6 @@ def write_json(path: str | os.PathLike[str], value: Any) -> Path:
 
 def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> Path:
     """Plain arrays only: an object array would need pickle, and is refused by numpy here."""
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    return write_bytes(path, buffer.getvalue())
+    with replacing(path) as file:
+        np.savez(file, allow_pickle=False, **arrays)
+    return Path(path)

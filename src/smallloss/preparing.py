@@ -1,16 +1,21 @@
 """From what the user names to what can be learnt from: the dataset, its parts, and what accuracy is taken on."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from smallloss.data.arrays import from_arrays
 from smallloss.data.dataset import Dataset
+from smallloss.data.features import with_features
 from smallloss.data.protocol import hold_out, split
 from smallloss.data.source import load
 from smallloss.errors import InputError
+from smallloss.learning.embedding import Fill, embedded, no_fill
 from smallloss.learning.task import Check
+from smallloss.models.backbone import name_of
 
 
 def dataset_of(data: Any, label: str | None, labels: str | Path | None) -> Dataset:
@@ -23,6 +28,23 @@ def dataset_of(data: Any, label: str | None, labels: str | Path | None) -> Datas
     if isinstance(data, tuple | list) and len(data) == 2:
         return from_arrays(np.asarray(data[0]), data[1])
     raise InputError(f"data is a {type(data).__name__}; give a path or name, a Dataset, or (X, y).")
+
+
+def as_seen(
+    dataset: Dataset, features: Any, backbone: Any, device: torch.device, out: Path | None
+) -> tuple[Dataset, Fill, dict[str, str]]:
+    """The dataset as the network sees it, what fills in what is not there yet, and what config.json says of it."""
+    if features is not None and backbone is not None:
+        raise InputError("features and backbone are two ways to say what the network sees; give one of them.")
+    if backbone is not None:
+        return *embedded(dataset, backbone, device, out), {"backbone": name_of(backbone)}
+    if features is None:
+        return dataset, no_fill, {}
+    seen = with_features(dataset, features)
+    digest = hashlib.sha256()
+    for part in (seen, seen.test):
+        digest.update(b"" if part is None else np.ascontiguousarray(part.inputs).data)
+    return seen, no_fill, {"features": digest.hexdigest()}
 
 
 def place_of(data: Any) -> str | None:

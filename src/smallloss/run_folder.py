@@ -110,7 +110,7 @@ def read_config(path: Path) -> dict[str, Any]:
 def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:
     """What another command would change, in words."""
     found: list[str] = []
-    free = {"version", "versions", "source", "label"}  # an upgrade or moved data must not end a run
+    free = {"version", "versions", "source", "label", "chosen"}  # an upgrade, moved data or words must not end a run
     for name in sorted((old.keys() | new.keys()) - free):
         before, after = old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):

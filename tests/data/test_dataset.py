@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -105,3 +107,16 @@ def test_what_does_not_fit_is_refused(inputs, labels, extra, sentence):
 def test_labels_are_int64():
     with pytest.raises(InputError, match="int32"):
         Dataset(np.zeros((2, 3), np.float32), np.zeros(2, np.int32), ("a",))
+
+
+def test_a_test_part_is_normalised_like_the_training_part():
+    """Two odd examples must not be judged by their own mean; what is said outright stays."""
+    rows = np.arange(12, dtype=np.float32).reshape(6, 2)
+    odd = Dataset(rows[:2] + 100, np.array([0, 1]), ("a", "b"))
+    data = Dataset(rows, np.array([0, 1] * 3), ("a", "b"), test=odd)
+    np.testing.assert_array_equal(data.test.mean, rows.mean(0))
+    np.testing.assert_allclose(data.test.std, rows.std(0))
+    scaled = replace(data, normalisation=([0.0, 1.0], [2.0, 4.0]))
+    assert (scaled.test.mean.tolist(), scaled.test.std.tolist()) == ([0, 1], [2, 4])
+    own = replace(odd, normalisation=([7.0, 7.0], [1.0, 1.0]))
+    assert replace(data, test=own).test.mean.tolist() == [7, 7]

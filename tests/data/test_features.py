@@ -1,9 +1,17 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
 
 from smallloss.data import load
+from smallloss.data.arrays import from_arrays
+from smallloss.data.dataset import Unreadable
+from smallloss.data.duplicates import duplicate_groups
+from smallloss.data.features import with_features
 from smallloss.errors import InputError
 
 
@@ -61,3 +69,146 @@ def test_what_a_dataset_says_of_itself_has_defaults_and_leaves_the_fingerprint_a
     assert (some.shown, some.notes, some.kind) == (["text 5", "text 2"], ("A note.",), "text")
     with pytest.raises(InputError, match="1797 inputs but 1 texts to show"):
         replace(digits, shown=["one"])
+
+
+# --- features in place of other data -------------------------------------------------------------------------
+
+
+def four_pictures(test=None):
+    pictures = np.arange(4 * 48, dtype=np.uint8).reshape(4, 4, 4, 3)
+    return from_arrays(pictures, ["u", "v", "u", "v"], name="photos", ids=["a", "b", "c", "d"], test=test)
+
+
+def test_the_network_sees_features_and_the_rest_stays_what_it_was():
+    photos = four_pictures()
+    rows = np.arange(8.0).reshape(4, 2)
+    seen = with_features(photos, rows)
+    assert (seen.inputs.dtype, seen.inputs.tolist(), seen.in_shape) == (np.float32, rows.tolist(), (2,))
+    assert (seen.kind, list(seen.ids), seen.classes, seen.flip) == ("pictures", list("abcd"), ("u", "v"), False)
+    assert seen.pictures is photos.inputs
+    assert seen.fingerprint() == photos.fingerprint()
+    assert seen.notes == ("In place of the pictures the network sees 2 features of the array given.",)
+    assert seen.mean.tolist() == [3.0, 4.0]
+    some = seen.take(np.array([2, 0]))
+    assert (some.inputs[0].tolist(), some.pictures.tolist()) == ([4.0, 5.0], photos.inputs[[2, 0]].tolist())
+
+
+@pytest.mark.parametrize("width, length", [(2, 2**0.5), (256, 16), (4096, 16)])
+def test_a_row_of_many_features_is_no_longer_than_one_of_256(width, length):
+    rows = np.random.default_rng(0).normal(3, 5, (2000, width)).astype(np.float32)
+    seen = from_arrays(rows, np.arange(2000) % 2)
+    scaled = (rows - seen.mean) / seen.std
+    assert np.sqrt((scaled**2).sum(1).mean()) == pytest.approx(length, rel=1e-3)
+
+
+def test_features_fingerprint_and_duplicates_are_of_the_originals():
+    photos = four_pictures()
+    twice = replace(photos, inputs=photos.inputs[[0, 1, 0, 3]])
+    seen = with_features(twice, np.zeros((4, 2)))  # the features are all alike, the pictures are not
+    assert duplicate_groups(seen, near=False).tolist() == [0, 1, 0, 2]
+    assert seen.fingerprint() != photos.fingerprint()
+
+
+@settings(deadline=None, max_examples=30)
+@given(order=st.permutations(list("abcd")), ending=st.sampled_from(["npz", "lists", "columns"]))
+def test_rows_are_matched_by_id_in_any_order(tmp_path_factory, order, ending):
+    rows = np.array([[ord(name), 2 * ord(name)] for name in order], dtype=np.float32)
+    path = tmp_path_factory.mktemp("features") / ("emb.npz" if ending == "npz" else "emb.parquet")
+    if ending == "npz":
+        np.savez(path, id=np.array(order), features=rows)
+    elif ending == "lists":
+        parquet.write_table(pa.table({"id": order, "label": ["u"] * 4, "embedding": rows.tolist()}), path)
+    else:
+        parquet.write_table(pa.table({"e0": rows[:, 0], "id": order, "label": [7] * 4, "e1": rows[:, 1]}), path)
+    assert with_features(four_pictures(), path).inputs.tolist() == [[ord(c), 2 * ord(c)] for c in "abcd"]
+
+
+def test_files_without_ids_are_in_the_order_of_the_data(tmp_path):
+    rows = np.arange(8, dtype=np.float32).reshape(4, 2)
+    np.save(tmp_path / "emb.npy", rows)
+    np.savez(tmp_path / "emb.npz", x=rows)
+    parquet.write_table(pa.table({"e0": rows[:, 0], "e1": rows[:, 1]}), tmp_path / "emb.parquet")
+    for ending in ("npy", "npz", "parquet"):
+        assert with_features(four_pictures(), tmp_path / f"emb.{ending}").inputs.tolist() == rows.tolist()
+
+
+@pytest.mark.parametrize(
+    "ids, sentence",
+    [
+        ("abc", r"emb.npz has no features of 1 of the 4 examples of photos, 'd' the first"),
+        ("abcdxy", r"emb.npz has features of 2 ids that photos does not have, 'x' the first; leave them out"),
+        ("abcdd", r"The id 'd' stands in row 4 and in row 5 of .*emb.npz"),
+    ],
+)
+def test_ids_that_do_not_fit(tmp_path, ids, sentence):
+    np.savez(tmp_path / "emb.npz", id=np.array(list(ids)), features=np.zeros((len(ids), 2)))
+    with pytest.raises(InputError, match=sentence):
+        with_features(four_pictures(), tmp_path / "emb.npz")
+
+
+def test_features_of_a_picture_that_cannot_be_read_are_left_out(tmp_path):
+    np.savez(tmp_path / "emb.npz", id=np.array(list("abcde")), features=np.arange(10.0).reshape(5, 2))
+    photos = replace(four_pictures(), unreadable={"e": Unreadable("cut short", "u", 4)})
+    assert len(with_features(photos, tmp_path / "emb.npz")) == 4
+    with pytest.raises(InputError, match="5 rows but photos 4 examples, 1 unreadable ones left out; give one row each"):
+        with_features(photos, np.zeros((5, 2)))
+
+
+@pytest.mark.parametrize(
+    "features, sentence",
+    [
+        (np.zeros((3, 2)), "the array given has 3 rows but photos 4 examples; give one row each"),
+        (np.zeros((4, 2, 2)), r"shape \(4, 2, 2\); give one row per example"),
+        (np.full((4, 2), np.nan), "Feature 0 of the example at index 0 is nan"),
+        ("emb.csv", r"emb.csv is none of .npy, .npz and .parquet"),
+        ("nowhere.npy", "There is no npy file at nowhere.npy"),
+    ],
+)
+def test_features_that_do_not_fit(features, sentence):
+    with pytest.raises(InputError, match=sentence):
+        with_features(four_pictures(), features)
+
+
+@pytest.mark.parametrize(
+    "columns, sentence",
+    [
+        ({"id": list("abcd"), "word": ["x"] * 4}, "The column 'word' of .* holds string; features are numbers"),
+        ({"id": list("abcd"), "e": [[1.0], [1.0, 2.0], [1.0], [1.0]]}, "Row 2 of the column 'e' .* holds 2 numbers"),
+        ({"id": list("abcd"), "e": [[1.0], None, [1.0], [1.0]]}, "Row 2 of the column 'e' .* holds 0 numbers"),
+        ({"id": list("abcd"), "e": [["x"]] * 4}, "The column 'e' .* holds lists of string; features are numbers"),
+        ({"id": list("abcd"), "e": [[1]] * 4, "f": [[1]] * 4}, "more than one column of lists, 'e' and 'f'"),
+        ({"id": list("abcd"), "label": [1] * 4}, "no column of features beside id, label"),
+        ({"id": list("abcd"), "e": [1.0, None, 2.0, 3.0]}, "Feature 0 of the example at index 1 is nan"),
+    ],
+)
+def test_tables_that_hold_no_features(tmp_path, columns, sentence):
+    parquet.write_table(pa.table(columns), tmp_path / "emb.parquet")
+    with pytest.raises(InputError, match=sentence):
+        with_features(four_pictures(), tmp_path / "emb.parquet")
+
+
+def test_an_archive_without_features_says_what_it_has(tmp_path):
+    np.savez(tmp_path / "emb.npz", vectors=np.zeros((4, 2)))
+    with pytest.raises(InputError, match=r"no array named features; it has vectors"):
+        with_features(four_pictures(), tmp_path / "emb.npz")
+    np.savez(tmp_path / "emb.npz", features=np.zeros((4, 2)), id=np.array(["a"]))
+    with pytest.raises(InputError, match=r"1 ids but 4 rows"):
+        with_features(four_pictures(), tmp_path / "emb.npz")
+
+
+def test_the_test_part_is_seen_the_same_way_or_not_used(tmp_path):
+    photos = four_pictures(test=(np.zeros((2, 4, 4, 3), np.uint8), ["u", "v"]))
+    rows = np.arange(12.0).reshape(6, 2)
+    seen = with_features(photos, rows)
+    assert (seen.inputs.tolist(), seen.test.inputs.tolist()) == (rows[:4].tolist(), rows[4:].tolist())
+    assert seen.test.mean.tolist() == seen.mean.tolist() == [3.0, 4.0]  # normalised as the network was trained
+    alone = with_features(photos, rows[:4])
+    assert alone.test is None
+    assert alone.notes[-1].endswith("It has none of the 2 of the test part, which is not used.")
+    named = replace(photos, test=replace(photos.test, ids=["s", "t"]))
+    np.savez(tmp_path / "all.npz", id=np.array(list("tsdcba")), features=rows)
+    by_id = with_features(named, tmp_path / "all.npz")
+    assert (by_id.inputs[0].tolist(), by_id.test.inputs.tolist()) == ([10.0, 11.0], [[2.0, 3.0], [0.0, 1.0]])
+    np.savez(tmp_path / "some.npz", id=np.array(list("abcds")), features=rows[:5])
+    with pytest.raises(InputError, match="no features of 1 of the 6 examples of photos, 't' the first"):
+        with_features(named, tmp_path / "some.npz")

@@ -97,6 +97,51 @@ def test_text(hub):
     assert data.inputs.dtype == np.float32
 
 
+def films(texts, codes):
+    return Part({"text": texts, "label": codes}, {"text": Value(), "label": ClassLabel(["neg", "pos"])})
+
+
+def test_the_test_split_of_texts(hub):
+    """Described by what the training texts taught: the same words give the same features, new words none."""
+    texts = ["a good film", "a bad film", "good fun", "bad and long"]
+    hub["films"] = {"train": films(texts, [1, 0, 1, 0]), "test": films([texts[1], "zzz", texts[0]], [0, 0, 1])}
+    data = load("hf:films")
+    hub["films"].pop("test")
+    alone = load("hf:films")
+    np.testing.assert_array_equal(data.inputs, alone.inputs)
+    np.testing.assert_allclose(data.test.inputs[[2, 0]], data.inputs[:2], atol=1e-5)
+    assert not data.test.inputs[1].any()
+    assert data.test.labels.tolist() == data.test.true_labels.tolist() == [0, 0, 1]
+    assert (data.test.kind, data.test.shown) == ("text", [texts[1], "zzz", texts[0]])
+    np.testing.assert_array_equal(data.test.mean, data.mean)
+    np.testing.assert_array_equal(data.test.std, data.std)
+
+
+def test_the_test_split_of_columns(hub):
+    """Medians and categories are those of the training rows; a category that only the test has is none of them."""
+    features = dict.fromkeys(("size", "colour", "label"), Value())
+    train = {"size": [1.0, None, 3.0, 5.0], "colour": ["red", "red", "blue", "blue"], "label": ["a", "b", "a", "b"]}
+    test = {"size": [None, 100.0], "colour": ["green", "red"], "label": ["b", "a"]}
+    hub["t"] = {"train": Part(train, features), "validation": Part(test, features)}
+    data = load("hf:t")
+    assert data.inputs.tolist() == [[1, 0, 0, 1], [3, 1, 0, 1], [3, 0, 1, 0], [5, 0, 1, 0]]
+    assert data.test.inputs.tolist() == [[3, 1, 0, 0], [100, 0, 0, 1]]
+    assert data.test.shown[1] == "size = 100.0, colour = red"
+    hub["t"]["validation"] = Part({"size": [1.0], "label": ["a"]}, features)
+    with pytest.raises(InputError, match="The test part of hf:t has no column 'colour'"):
+        load("hf:t")
+
+
+def test_a_split_that_hides_its_labels_is_passed_over(hub):
+    texts = ["a good film", "a bad film", "good fun", "bad and long"]
+    hub["films"] = {"train": films(texts, [1, 0, 1, 0]), "test": films(["x"], [-1]), "val": films(["bad"], [0])}
+    data = load("hf:films")
+    assert data.test.shown == ["bad"]
+    assert "The split 'test' has no labels and is not used." in data.notes
+    hub["pets"] = {"train": photos([1, 2, 3, 4], [0, 1, 1, 0]), "test": photos([9], [-1])}
+    assert load("hf:pets").test is None
+
+
 def test_a_label_by_name(hub):
     features = dict.fromkeys(("a", "b", "stars"), Value())
     hub["t"] = Part({"a": [1, 5, 2, 3], "b": [4, 1, 1, 2], "stars": [1, 5, 1, 5]}, features)

@@ -5,6 +5,7 @@ import pytest
 from PIL import Image
 
 from smallloss.data import load
+from smallloss.data.dataset import Unreadable
 from smallloss.errors import InputError
 
 HOSTILE = ["<script>", "=cmd()", "line\nbreak", "\u202egnp", "猫", " spaced ", "'quoted\""]
@@ -104,9 +105,9 @@ def test_unreadable_pictures_are_listed_and_skipped(tmp_path):
     (tmp_path / "empty").mkdir()
     data = load(tmp_path)
     assert len(data) == 4
-    assert dict(data.unreadable) == {
-        "cat/broken.png": "not a picture in a known format",
-        "dog/gone.jpg": "No such file or directory",
+    assert data.unreadable == {
+        "cat/broken.png": Unreadable("not a picture in a known format", "cat", before=2),
+        "dog/gone.jpg": Unreadable("No such file or directory", "dog", before=4),
     }
     said = " ".join(data.notes)
     assert "2 of the 6 pictures" in said
@@ -128,7 +129,8 @@ def test_splits_are_respected(tmp_path, other, unused):
     assert list(data.test.ids) == [f"{other}/cat/0.png", f"{other}/dog/0.png", f"{other}/dog/z.png"]
     assert data.test.labels.tolist() == data.test.true_labels.tolist() == [0, 1, 1]
     assert data.test.inputs.shape[1:] == data.inputs.shape[1:]
-    assert dict(data.test.unreadable) == {f"{other}/cat/bad.png": "not a picture in a known format"}
+    bad = Unreadable("not a picture in a known format", "cat", before=1)
+    assert data.test.unreadable == {f"{other}/cat/bad.png": bad}
     assert not data.unreadable
     said = " ".join(data.notes)
     assert "1 of the 4 pictures" in said

@@ -26,6 +26,7 @@ def test_digits():
         ("cifar10:nowhere", "no cifar10 at nowhere.*Put the official files there"),
         ("idx:nowhere", "no idx at nowhere"),
         ("flowers", "flowers is not a known source; DATA is one of: digits, cifar10:PATH"),
+        ("my/flowers", "There is no file or folder at my/flowers; DATA is one of: digits"),
     ],
 )
 def test_what_is_missing_is_said(spec, sentence, tmp_path, monkeypatch):

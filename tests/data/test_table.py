@@ -6,6 +6,7 @@ from pyarrow import parquet
 
 from smallloss.data import load
 from smallloss.data import text as text_module
+from smallloss.data.dataset import Unreadable
 from smallloss.data.tabular import MOST_CATEGORIES
 from smallloss.errors import InputError
 
@@ -39,7 +40,7 @@ def test_a_table_of_pictures(tmp_path):
     assert data.inputs[:, 0, 0, 0].tolist() == [2, 0, 3, 1]
     assert data.labels.tolist() == [0, 0, 1, 1]
     assert data.true_labels.tolist() == [1, 1, 0, 0]
-    assert dict(data.unreadable) == {"img/none.png": "No such file or directory"}
+    assert data.unreadable == {"img/none.png": Unreadable("No such file or directory", "a", before=4)}
     assert data.kind == "pictures"
     assert any("'filename'" in note for note in data.notes)
 

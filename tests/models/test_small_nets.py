@@ -24,3 +24,14 @@ def test_learns_the_digits(name, floor):
     with torch.no_grad():
         right = net(x[held_out]).argmax(1) == y[held_out]
     assert right.float().mean() >= floor
+
+
+def test_a_large_picture_is_averaged_down_first():
+    """The same network on a picture and on the means of its 3 x 3 blocks."""
+    torch.manual_seed(0)
+    large = models.build("small-convnet", classes=5, in_shape=(3, 96, 96)).eval()
+    small = models.build("small-convnet", classes=5, in_shape=(3, 32, 32)).eval()
+    small.load_state_dict(dict(zip(small.state_dict(), large.state_dict().values(), strict=True)))
+    x = torch.rand(2, 3, 96, 96)
+    with torch.no_grad():
+        torch.testing.assert_close(large(x), small(torch.nn.functional.avg_pool2d(x, 3)))

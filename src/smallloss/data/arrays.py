@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from smallloss.data.columns import require_unique
 from smallloss.data.dataset import Dataset
 from smallloss.data.labels import encode_labels, label_names
 from smallloss.data.npz import read_npz
@@ -25,6 +26,8 @@ def from_arrays(
 ) -> Dataset:
     """A dataset from pictures [n, h, w], [n, h, w, c] or [n, c, h, w], or features [n, d], and any labels."""
     x = as_inputs(inputs)
+    ids = [str(value) for value in ids]
+    require_unique(ids, name)
     if true_labels is None:
         codes, classes = encode_labels(labels)
         true_codes = None
@@ -46,7 +49,7 @@ def from_arrays(
         codes,
         classes,
         name=name,
-        ids=[str(value) for value in ids],
+        ids=ids,
         true_labels=true_codes,
         test=test_set,
         flip=x.ndim == 4 and x.shape[3] >= 3,  # gray pictures are mostly characters, which have a reading direction

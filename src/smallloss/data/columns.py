@@ -33,6 +33,11 @@ def true_label_column(table: Any) -> str | None:
     return find_column(table.column_names, _TRUE_LABEL)
 
 
+def is_label_name(name: str) -> bool:
+    """Is a column of this name one of labels, unless something else is said?"""
+    return name.strip().lower() in (*_LABEL, *_TRUE_LABEL)
+
+
 def id_column(table: Any) -> str | None:
     return find_column(table.column_names, _ID)
 

@@ -4,13 +4,23 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Optional
+from typing import Optional, Union
 
 import numpy as np
 
 from smallloss.errors import InputError
 
 _CHUNK_BYTES = 1 << 24
+_WIDE = 256  # features; where there are more, each is seen smaller
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """An example of the input that could not be read, and so is no row of the dataset."""
+
+    reason: str
+    label: str
+    before: int  # how many rows of the dataset come before it in the input
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,11 +30,14 @@ class Dataset:
     `inputs` are uint8 pictures [n, height, width, channels] or float32 features [n, d], in memory or mapped.
     `labels` are the observed, possibly wrong ones, as codes 0..c-1 into `classes`. `true_labels` exist only
     where a benchmark knows them. `normalisation` is a (mean, std) per channel in units of 0..1 for pictures,
-    or per feature; it is computed from the inputs where a benchmark has no official one.
+    or per feature, or the dataset whose own is used; it is computed from the inputs where there is none.
 
     `kind` is pictures, features, text or table: what the examples were before they became inputs. `shown` is what
     to show of each where the input says nothing to a reader: the text, the row. `notes` are sentences on what was
-    chosen on the way here; `unreadable` has the id and the reason of each example that could not be.
+    chosen on the way here; `unreadable` has, by its id, each example that could not be.
+
+    `original` are the inputs as they came, where the network sees features of them: those are what a report shows
+    and what the fingerprint is of. `sources` are the files of the pictures, where they came from files.
     """
 
     inputs: np.ndarray
@@ -34,13 +47,15 @@ class Dataset:
     ids: Sequence[str] = ()
     true_labels: np.ndarray | None = None
     test: Optional["Dataset"] = None
-    normalisation: tuple[Sequence[float], Sequence[float]] | None = None
+    normalisation: Union[tuple[Sequence[float], Sequence[float]], "Dataset", None] = None
     flip: bool = False
     class_map: tuple[int, ...] | None = None
     kind: str = ""
     shown: Sequence[str] | None = None
     notes: tuple[str, ...] = ()
-    unreadable: Mapping[str, str] = field(default_factory=dict)
+    unreadable: Mapping[str, Unreadable] = field(default_factory=dict)
+    original: np.ndarray | None = None
+    sources: Sequence[str | bytes] | None = None
 
     def __post_init__(self) -> None:
         if not (self.inputs.dtype == np.uint8 and self.inputs.ndim == 4) and not (
@@ -63,6 +78,9 @@ class Dataset:
             raise InputError(f"{self.name} has {len(self)} inputs but {len(self.shown)} texts to show of them.")
         if not self.kind:
             object.__setattr__(self, "kind", "pictures" if self.is_image else "features")
+        if self.test is not None and not isinstance(self.test.normalisation, tuple):
+            # A network knows its inputs by the numbers of the training part, however odd a small test part is.
+            object.__setattr__(self, "test", replace(self.test, normalisation=self))
 
     def _check_codes(self, what: str, codes: np.ndarray) -> None:
         if codes.shape != (len(self),):
@@ -90,6 +108,16 @@ class Dataset:
         return (shape[2], shape[0], shape[1]) if self.is_image else (shape[0],)
 
     @property
+    def as_they_came(self) -> np.ndarray:
+        """The inputs before any backbone."""
+        return self.inputs if self.original is None else self.original
+
+    @property
+    def pictures(self) -> np.ndarray | None:
+        """The pictures to show, where the examples are pictures, whatever the network sees of them."""
+        return self.as_they_came if self.as_they_came.ndim == 4 else None
+
+    @property
     def mean(self) -> np.ndarray:
         return self._mean_and_std[0]
 
@@ -99,6 +127,8 @@ class Dataset:
 
     @cached_property
     def _mean_and_std(self) -> tuple[np.ndarray, np.ndarray]:
+        if isinstance(self.normalisation, Dataset):
+            return self.normalisation._mean_and_std
         if self.normalisation is not None:
             mean, std = (np.asarray(values, dtype=np.float64) for values in self.normalisation)
             return mean, std
@@ -108,23 +138,20 @@ class Dataset:
         channels = self.inputs.shape[-1]
         scale = 255.0 if self.is_image else 1.0
         count = self.inputs.size // channels
-        mean = sum(c.reshape(-1, channels).sum(0, dtype=np.float64) for c in self._chunks()) / (count * scale)
+        mean = sum(c.reshape(-1, channels).sum(0, dtype=np.float64) for c in _chunks(self.inputs)) / (count * scale)
         # Around the mean, not from the sum of squares: features far from zero would lose their spread.
-        squares = sum(((c.reshape(-1, channels) / scale - mean) ** 2).sum(0) for c in self._chunks())
+        squares = sum(((c.reshape(-1, channels) / scale - mean) ** 2).sum(0) for c in _chunks(self.inputs))
         std = np.sqrt(squares / count)
-        return mean, np.where(std > 0, std, 1.0)  # a constant feature is centred and left alone
-
-    def _chunks(self) -> Iterator[np.ndarray]:
-        rows = max(1, _CHUNK_BYTES // max(1, self.inputs[0].nbytes))
-        for start in range(0, len(self), rows):
-            yield self.inputs[start : start + rows]
+        # The length of a row must not grow with the number of features: the loss would turn NaN at any usual step.
+        crowd = 1.0 if self.is_image else max(1.0, (channels / _WIDE) ** 0.5)
+        return mean, crowd * np.where(std > 0, std, 1.0)  # a constant feature is centred and left alone
 
     def fingerprint(self) -> str:
         """SHA-256 over shapes, types, inputs, labels and classes: the data a run was made from."""
         digest = hashlib.sha256()
-        for array in (self.inputs, self.labels):
+        for array in (self.as_they_came, self.labels):
             digest.update(f"{array.dtype.str}{array.shape}".encode())
-        for chunk in self._chunks():
+        for chunk in _chunks(self.as_they_came):
             digest.update(np.ascontiguousarray(chunk).data)
         digest.update(np.ascontiguousarray(self.labels).data)
         digest.update("\0".join(self.classes).encode())
@@ -133,6 +160,19 @@ class Dataset:
     def with_labels(self, labels: np.ndarray) -> "Dataset":
         """The same examples under other observed labels (noise drawn, human relabelling); truth is kept."""
         return replace(self, labels=np.asarray(labels, dtype=np.int64))
+
+    def seen_as(self, features: np.ndarray, note: str) -> "Dataset":
+        """The same examples, of which the network sees features: rows of the training part, then of the test part.
+
+        Without rows for the test part there is none.
+        """
+        seen = replace(self._featured(features[: len(self)]), test=None, notes=(*self.notes, note))
+        if self.test is None or len(features) == len(self):
+            return seen
+        return replace(seen, test=self.test._featured(features[len(self) :]))
+
+    def _featured(self, features: np.ndarray) -> "Dataset":
+        return replace(self, inputs=features, original=self.as_they_came, normalisation=None, flip=False)
 
     def take(self, index: np.ndarray) -> "Dataset":
         """The examples at `index`, in that order, normalised like the whole."""
@@ -144,4 +184,13 @@ class Dataset:
             true_labels=None if self.true_labels is None else self.true_labels[index],
             normalisation=(self.mean.tolist(), self.std.tolist()),
             shown=None if self.shown is None else [self.shown[i] for i in index],
+            original=None if self.original is None else self.original[index],
+            sources=None if self.sources is None else [self.sources[i] for i in index],
+            unreadable={},
         )
+
+
+def _chunks(array: np.ndarray) -> Iterator[np.ndarray]:
+    rows = max(1, _CHUNK_BYTES // max(1, array[0].nbytes))
+    for start in range(0, len(array), rows):
+        yield array[start : start + rows]

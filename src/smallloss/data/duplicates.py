@@ -19,9 +19,9 @@ def duplicate_groups(dataset: Dataset, *, near: bool = True) -> np.ndarray:
 
     Given to `split` and `hold_out`, it keeps duplicates on one side.
     """
-    left, right = _exact_pairs(dataset.inputs)
-    if near and dataset.is_image:
-        more_left, more_right = _near_pairs(dataset.inputs)
+    left, right = _exact_pairs(dataset.as_they_came)
+    if near and dataset.pictures is not None:
+        more_left, more_right = _near_pairs(dataset.pictures)
         left, right = np.concatenate([left, more_left]), np.concatenate([right, more_right])
     n = len(dataset)
     links = coo_array((np.ones(len(left), bool), (left, right)), shape=(n, n))

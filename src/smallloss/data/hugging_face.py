@@ -1,6 +1,7 @@
 """A Hugging Face dataset, saved on disk or by name; the package `datasets` is needed for it and for nothing else."""
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +34,22 @@ def load_hugging_face(place: str, label: str | None = None) -> Dataset:
         raise InputError(f"hf:{place} cannot be loaded: {error}") from error
     parts = dict(found) if isinstance(found, dict) else {"train": found}
     train_name = "train" if "train" in parts else next(iter(parts))
-    test_name = next((name for name in _TEST if name in parts and name != train_name), None)
     train = parts[train_name]
     name = f"hf:{place}"
     column = _label_column(train, name, label)
+    others = [name for name in _TEST if name in parts and name != train_name]
+    labelled = [name for name in others if not _hides_labels(parts[name], column)]
+    notes = [f"The split {name!r} has no labels and is not used." for name in others if name not in labelled]
+    test_name = next(iter(labelled), None)
     pictures = _of_type(train, "Image")
     if not pictures:
         table = _with_label_names(train, column, name)
-        return table_dataset(table, Path(name), column)
+        test_table = None if test_name is None else _with_label_names(parts[test_name], column, f"{name} {test_name}")
+        dataset = table_dataset(table, Path(name), column, test_table)
+        return replace(dataset, notes=(*dataset.notes, *notes))
     image = datasets.Image(decode=False)
     test = None if test_name is None else _listing(parts[test_name], pictures[0], column, image, test_name, name)
-    notes = [f"The pictures are those of the column {pictures[0]!r}, the labels those of {column!r}."]
+    notes = [f"The pictures are those of the column {pictures[0]!r}, the labels those of {column!r}.", *notes]
     return picture_dataset(name, _listing(train, pictures[0], column, image, train_name, name), test, notes)
 
 
@@ -56,6 +62,11 @@ def _label_column(part: Any, name: str, label: str | None) -> str:
     if label is None and len(classes) == 1:
         return classes[0]
     return label_column(list(part.features), name, label)
+
+
+def _hides_labels(part: Any, column: str) -> bool:
+    """As a public test split often does, with -1 in the place of every label."""
+    return column not in part.features or all(value is None or value == -1 for value in part[column])
 
 
 def _labels(part: Any, column: str, name: str) -> list[str]:

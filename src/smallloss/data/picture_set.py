@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smallloss.data.columns import require_classes
-from smallloss.data.dataset import Dataset
+from smallloss.data.dataset import Dataset, Unreadable
 from smallloss.data.decode import Source
 from smallloss.data.labels import encode_labels
 from smallloss.data.pictures import Pictures, choose_target, read_pictures, require_some
@@ -33,7 +33,7 @@ def picture_dataset(name: str, train: Listing, test: Listing | None = None, note
     require_classes(np.array(labels), name)
     true_labels = None if train.true_labels is None else [train.true_labels[i] for i in pictures.readable]
     codes, classes = encode_labels(np.array([*labels, *(true_labels or ())]))
-    unreadable = {train.ids[i]: reason for i, reason in pictures.unreadable.items()}
+    unreadable = _unreadable(train, pictures)
     said_of_test: tuple[str, ...] = ()
     test_set = None
     if test is not None:
@@ -50,8 +50,9 @@ def picture_dataset(name: str, train: Listing, test: Listing | None = None, note
         true_labels=None if true_labels is None else codes[len(labels) :],
         test=test_set,
         flip=not target.gray,  # gray pictures are mostly characters, which have a reading direction
-        notes=(said, *notes, *_say_unreadable(unreadable, len(train.ids), name), *said_of_test),
+        notes=(said, *notes, *_say_unreadable(unreadable, len(train.ids), name, classes), *said_of_test),
         unreadable=unreadable,
+        sources=[train.sources[i] for i in pictures.readable],
     )
 
 
@@ -61,7 +62,7 @@ def _test_dataset(name: str, test: Listing, pictures: Pictures, classes: tuple[s
     if strange:
         raise InputError(f"{name} has the class {strange[0]!r}, which no training picture carries; remove it there.")
     codes, _ = encode_labels(labels, classes)
-    unreadable = {test.ids[i]: reason for i, reason in pictures.unreadable.items()}
+    unreadable = _unreadable(test, pictures)
     return Dataset(
         pictures.inputs,
         codes,
@@ -69,15 +70,27 @@ def _test_dataset(name: str, test: Listing, pictures: Pictures, classes: tuple[s
         name=name,
         ids=[test.ids[i] for i in pictures.readable],
         true_labels=codes,
-        notes=_say_unreadable(unreadable, len(test.ids), name),
+        notes=_say_unreadable(unreadable, len(test.ids), name, classes),
         unreadable=unreadable,
+        sources=[test.sources[i] for i in pictures.readable],
     )
 
 
-def _say_unreadable(unreadable: dict[str, str], n: int, name: str) -> tuple[str, ...]:
+def _unreadable(listing: Listing, pictures: Pictures) -> dict[str, Unreadable]:
+    before = np.searchsorted(pictures.readable, list(pictures.unreadable))
+    return {
+        listing.ids[i]: Unreadable(reason, listing.labels[i], int(row))
+        for (i, reason), row in zip(pictures.unreadable.items(), before, strict=True)
+    }
+
+
+def _say_unreadable(unreadable: dict[str, Unreadable], n: int, name: str, classes: tuple[str, ...]) -> tuple[str, ...]:
     if not unreadable:
         return ()
-    first, reason = next(iter(unreadable.items()))
+    first, one = next(iter(unreadable.items()))
+    lost = sorted({one.label for one in unreadable.values()} - set(classes))
     return (
-        f"{len(unreadable):,} of the {n:,} pictures of {name} cannot be read and are left out ({first!r}: {reason}).",
+        f"{len(unreadable):,} of the {n:,} pictures of {name} cannot be read and are not judged "
+        f"({first!r}: {one.reason}).",
+        *(f"Of the class {label!r} no picture can be read." for label in lost[:5]),
     )

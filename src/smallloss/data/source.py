@@ -48,7 +48,9 @@ def load(spec: str | Path, *, labels: str | Path | None = None, label: str | Non
         return load_npz(path)
     if path.is_dir():
         return _load_folder(path)
-    raise InputError(f"{spec} is not a known source; DATA is one of: {KNOWN}.")
+    missing = len(path.parts) > 1 and not path.exists()
+    fault = f"There is no file or folder at {spec}" if missing else f"{spec} is not a known source"
+    raise InputError(f"{fault}; DATA is one of: {KNOWN}.")
 
 
 def _load_folder(path: Path) -> Dataset:

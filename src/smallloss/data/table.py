@@ -35,8 +35,11 @@ def load_table(path: Path, label: str | None = None) -> Dataset:
     return table_dataset(read_table(path), path, label)
 
 
-def table_dataset(table: Any, path: Path, label: str | None = None) -> Dataset:
-    """The rows of an Arrow table from `path`: pictures where it has paths of them, else texts, else features."""
+def table_dataset(table: Any, path: Path, label: str | None = None, test: Any = None) -> Dataset:
+    """The rows of an Arrow table from `path`: pictures where it has paths of them, else texts, else features.
+
+    `test` is a table like it, but without paths: what describes its rows is learnt from the others alone.
+    """
     where = str(path)
     if table.num_rows == 0:
         raise InputError(f"{where} has no rows below its header.")
@@ -54,27 +57,48 @@ def table_dataset(table: Any, path: Path, label: str | None = None) -> Dataset:
         return image_table_dataset(table, paths, path, labels.tolist(), truth)
     written = text_columns(rest)
     kind = "text" if written else "table"
-    features, shown, notes = _from_text(rest, written, where) if written else _from_columns(rest, where)
-    dataset = from_arrays(features, labels, name=path.name, ids=ids, true_labels=true_labels)
+    more = None if test is None else _like(test, rest.column_names, where)
+    features, shown, notes = _from_text(rest, more, written, where) if written else _from_columns(rest, more, where)
+    tested = None if test is None else (features[len(labels) :], read_labels(test, column, f"{where} test"))
+    features = features[: len(labels)]
+    dataset = from_arrays(features, labels, name=path.name, ids=ids, true_labels=true_labels, test=tested)
+    if dataset.test is not None:
+        dataset = replace(dataset, test=replace(dataset.test, kind=kind, shown=shown[1]))
     if written:
         # The last features of an SVD hold little but noise: scaled one by one, they would drown the first.
         spread = float(np.sqrt(features.var(0, dtype=np.float64).mean())) or 1.0
         dataset = replace(dataset, normalisation=(features.mean(0).tolist(), [spread] * features.shape[1]))
-    return replace(dataset, kind=kind, shown=shown, notes=(f"The labels are those of the column {column!r}.", *notes))
+    notes = [f"The labels are those of the column {column!r}.", *notes]
+    return replace(dataset, kind=kind, shown=shown[0], notes=tuple(notes))
 
 
-_Described = tuple[np.ndarray, Sequence[str], list[str]]  # features, what to show, notes
+_Described = tuple[np.ndarray, list[Sequence[str]], list[str]]  # features, what to show of each part, notes
 
 
-def _from_text(table: Any, columns: list[str], where: str) -> _Described:
-    cells = ["\n".join(row).strip() for row in zip(*(texts(table, name) for name in columns), strict=True)]
-    features, said = text_features(cells, where)
-    return features, cells, [f"The text is that of the column {' and '.join(map(repr, columns))}.", said]
+def _like(test: Any, columns: list[str], where: str) -> Any:
+    missing = [name for name in columns if name not in test.column_names]
+    if missing:
+        raise InputError(f"The test part of {where} has no column {missing[0]!r}, which the training part has.")
+    return test.select(columns)
 
 
-def _from_columns(table: Any, where: str) -> _Described:
-    features, notes = tabular_features(table, table.column_names, where)
-    return features, Rows(table), notes
+def _from_text(table: Any, more: Any, columns: list[str], where: str) -> _Described:
+    parts = [_cells(part, columns) for part in (table, more) if part is not None]
+    features, said = text_features(parts[0], where, *parts[1:])
+    return features, [*parts], [f"The text is that of the column {' and '.join(map(repr, columns))}.", said]
+
+
+def _cells(table: Any, columns: list[str]) -> list[str]:
+    return ["\n".join(row).strip() for row in zip(*(texts(table, name) for name in columns), strict=True)]
+
+
+def _from_columns(table: Any, more: Any, where: str) -> _Described:
+    import pyarrow as pa
+
+    parts = [table] if more is None else [table, more]
+    whole = pa.concat_tables(parts, promote_options="permissive")
+    features, notes = tabular_features(whole, table.column_names, where, table.num_rows)
+    return features, [Rows(part) for part in parts], notes
 
 
 def text_columns(table: Any) -> list[str]:

@@ -53,24 +53,29 @@ class _Features:
         return [f"Columns used {how}: {_some(names)}." for names, how in said if names]
 
 
-def tabular_features(table: Any, columns: Sequence[str], where: str) -> tuple[np.ndarray, list[str]]:
-    """float32 [n, d] of the columns, in their order, and the sentences that say what became of them."""
+def tabular_features(
+    table: Any, columns: Sequence[str], where: str, learnt: int | None = None
+) -> tuple[np.ndarray, list[str]]:
+    """float32 [n, d] of the columns, in their order, and the sentences that say what became of them.
+
+    Medians and categories are those of the first `learnt` rows; the others are of a test part.
+    """
     refuse_nested(table, columns, where)
     features = _Features()
     for name in columns:
-        _add(features, name, table.column(name), text=is_text(table, name))
+        _add(features, name, table.column(name), learnt or table.num_rows, text=is_text(table, name))
     if not features.blocks:
         raise InputError(f"{where} has no column to learn from beside the labels; the columns are {_some(columns)}.")
     return np.concatenate(features.blocks, axis=1), features.notes()
 
 
-def _add(features: _Features, name: str, column: Any, *, text: bool) -> None:
+def _add(features: _Features, name: str, column: Any, learnt: int, *, text: bool) -> None:
     numbers = _text_as_numbers(column) if text else _as_numbers(column)
     if numbers is not None:
-        block = None if _is_row_number(numbers) else _impute(numbers)
+        block = None if _is_row_number(numbers[:learnt]) else _impute(numbers, learnt)
         kind = features.numbers
     else:
-        block = _one_hot(column.to_pylist())
+        block = _one_hot(column.to_pylist(), learnt)
         kind = features.categories
     if block is None:
         features.left_out.append(name)
@@ -117,28 +122,28 @@ def _is_row_number(numbers: np.ndarray) -> bool:
     return n > 2 and bool(numbers[0] in (0, 1)) and bool((np.diff(numbers) == 1).all())
 
 
-def _impute(numbers: np.ndarray) -> np.ndarray | None:
+def _impute(numbers: np.ndarray, learnt: int) -> np.ndarray | None:
     missing = np.isnan(numbers)
-    if missing.all():
+    known = missing[:learnt]
+    if known.all():
         return None
-    filled = np.where(missing, np.median(numbers[~missing]), numbers)
-    columns = [filled, missing] if missing.any() else [filled]
+    filled = np.where(missing, np.median(numbers[:learnt][~known]), numbers)
+    columns = [filled, missing] if known.any() else [filled]
     return np.stack(columns, axis=1).astype(np.float32)
 
 
-def _one_hot(cells: list[Any]) -> np.ndarray | None:
+def _one_hot(cells: list[Any], learnt: int) -> np.ndarray | None:
     """A column per category, the most frequent first, then 'other'; None if no category occurs twice."""
-    names = np.array([_category(cell) for cell in cells])
-    categories, codes, counts = np.unique(names, return_inverse=True, return_counts=True)
+    names = [_category(cell) for cell in cells]
+    categories, counts = np.unique(np.array(names[:learnt]), return_counts=True)
     if counts.max() < 2:
         return None
     order = np.argsort(-counts, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
+    rank = {name: place for place, name in enumerate(categories[order].tolist())}
     width = len(categories) if len(categories) <= MOST_CATEGORIES else MOST_CATEGORIES + 1
-    block = np.zeros((len(cells), width), np.float32)
-    block[np.arange(len(cells)), np.minimum(rank[codes], width - 1)] = 1
-    return block
+    block = np.zeros((len(cells), width + 1), np.float32)  # the last is for what only the test part has
+    block[np.arange(len(cells)), [min(rank[name], width - 1) if name in rank else width for name in names]] = 1
+    return block[:, :width]
 
 
 def _category(cell: Any) -> str:

@@ -12,23 +12,30 @@ _COUNTED = 20_000_000  # characters; beyond them a vocabulary would fill the mem
 _SEED = 0
 
 
-def text_features(texts: list[str], where: str) -> tuple[np.ndarray, str]:
-    """float32 [n, at most 256], the same on every call, and the sentence that says how they were made."""
+def text_features(texts: list[str], where: str, new: list[str] | None = None) -> tuple[np.ndarray, str]:
+    """float32 [n, at most 256], the same on every call, and the sentence that says how they were made.
+
+    The terms and their weights are those of `texts`; the rows of `new` texts, of a test part, follow theirs.
+    """
     from scipy.sparse import hstack
     from sklearn.decomposition import TruncatedSVD
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     hashed = sum(map(len, texts)) > _COUNTED
     try:
-        parts = [_weigh(texts, hashed, **how) for how in _views(len(texts))]
+        parts = [_weigh(texts, new, hashed, **how) for how in _views(len(texts))]
     except ValueError as error:  # scikit-learn's word for texts that hold no term at all
         raise InputError(f"The texts of {where} hold no words: {error}") from error
-    terms = hstack(parts).tocsr()
+    terms, new_terms = (hstack(part).tocsr() for part in zip(*parts, strict=True))
     size = min(FEATURES, len(texts) - 1, terms.shape[1] - 1)
     if size < 1:
-        return terms.toarray().astype(np.float32), "Texts are described by the only term they hold."
+        only = np.concatenate([terms.toarray(), new_terms.toarray()])
+        return only.astype(np.float32), "Texts are described by the only term they hold."
     with threadpool_limits(1):  # the number of threads would change the last digits
-        features = TruncatedSVD(size, n_iter=3, random_state=_SEED).fit_transform(terms)
+        svd = TruncatedSVD(size, n_iter=3, random_state=_SEED)
+        features = svd.fit_transform(terms)
+        if new:
+            features = np.concatenate([features, svd.transform(new_terms)])
     counted = "hashed terms" if hashed else f"{terms.shape[1]:,} terms"
     return features.astype(np.float32), f"Texts are {size} features: TF-IDF of {counted}, reduced by an SVD."
 
@@ -42,13 +49,17 @@ def _views(n: int) -> list[dict[str, Any]]:
     ]
 
 
-def _weigh(texts: list[str], hashed: bool, *, min_df: int, **how: Any) -> Any:
+def _weigh(texts: list[str], new: list[str] | None, hashed: bool, *, min_df: int, **how: Any) -> tuple[Any, Any]:
+    """Weighted terms of the texts, and of the new ones."""
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
+    from sklearn.pipeline import make_pipeline
 
-    if not hashed:
+    if hashed:
+        counts = HashingVectorizer(n_features=2**18, norm=None, alternate_sign=False, dtype=np.float32, **how)
+        vectorizer = make_pipeline(counts, TfidfTransformer(sublinear_tf=True))
+    else:
         vectorizer = TfidfVectorizer(
             sublinear_tf=True, min_df=min_df, max_features=_VOCABULARY, dtype=np.float32, **how
         )
-        return vectorizer.fit_transform(texts)
-    counts = HashingVectorizer(n_features=2**18, norm=None, alternate_sign=False, dtype=np.float32, **how)
-    return TfidfTransformer(sublinear_tf=True).fit_transform(counts.transform(texts))
+    seen = vectorizer.fit_transform(texts)
+    return seen, vectorizer.transform(new) if new else seen[:0]

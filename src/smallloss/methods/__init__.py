@@ -1,6 +1,7 @@
 """The methods, one file each, named as the paper names them.
 
-A method is a module here with `train(task, settings, noise) -> Learned`. Adding one is adding its file.
+A method is a module here with `train(task, settings, noise) -> Learned`, and with `refuse(settings)` where it cannot
+take them all: that is asked before anything is trained. Adding one is adding its file.
 """
 
 import importlib

@@ -10,7 +10,7 @@ from torch.nn.functional import log_softmax, one_hot
 
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
-from smallloss.errors import InputError
+from smallloss.errors import InputError, TooFewError
 from smallloss.learning.draws import running_sum
 from smallloss.learning.networks import Network
 from smallloss.learning.objective import Batch, Objective, Plan
@@ -75,7 +75,7 @@ class WeightedMixMatch(Objective):
     def _divide(self, weight: np.ndarray) -> None:
         """D_sel and D_u of section 4. Without unlabeled data the selected pictures serve as that too."""
         if not (weight > 0).any():
-            raise InputError("Nothing was selected, so there is nothing to learn from. Lower noise_rate or beta.")
+            raise TooFewError("Nothing was selected, so there is nothing to learn from. Lower noise_rate or beta.")
         train, device = self.task.train, self.task.device
         self.weight = weight
         labeled, unlabeled = train[weight > 0], train[weight == 0]

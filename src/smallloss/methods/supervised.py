@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from smallloss.errors import InputError
+from smallloss.errors import TooFewError
 from smallloss.learning.networks import Network
 from smallloss.learning.objective import Batch, Objective, Plan
 from smallloss.learning.recipe import Recipe
@@ -20,7 +20,7 @@ class Supervised(Objective):
 
     def __init__(self, task: Task, name: str, examples: np.ndarray, recipe: Recipe) -> None:
         if len(examples) < 2:
-            raise InputError(
+            raise TooFewError(
                 f"Stage {name} has {len(examples)} examples to learn from: too few were selected. "
                 "Lower noise_rate or beta."
             )

@@ -1,0 +1,139 @@
+"""What a run chooses by the data and the hardware, and why: said in one line each before anything is trained."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from smallloss.data.dataset import Dataset
+from smallloss.learning.task import Task
+from smallloss.methods import presets
+from smallloss.methods.presets import Settings
+from smallloss.models.small_convnet import LARGEST, SHRUNK
+from smallloss.noise import Knowledge
+from smallloss.report.summary import printable
+from smallloss.run_files import net_name
+
+_THINGS = {"pictures": "pictures", "features": "rows of features", "text": "texts", "table": "rows"}
+_AS_ASKED = "as asked"
+_STEPS = 16  # an epoch has at least as many, or there are too few to learn anything
+_SMALLEST_BATCH = 8
+_MEMORIES = 3  # steps, in those that an average of the weights remembers; with fewer it never leaves its beginning
+_VIEWS = 1_200_000  # pictures seen in a stage on a CPU: some five minutes on two free cores at 32 x 32
+_FEWEST_EPOCHS = 10
+
+
+def fit(settings: Settings, dataset: Dataset, device: str, asked: Mapping[str, Any]) -> Settings:
+    """A preset that was not asked for is fitted to the number of pictures; what was asked for stays.
+
+    Few pictures: smaller batches and an average with a shorter memory. Very many on a CPU: fewer epochs.
+    """
+    if asked["preset"] is not None or not dataset.is_image:
+        return settings
+    n = len(dataset)
+    changes: dict[str, Any] = {}
+    for stage in ("stage1", "rsl"):
+        recipe = getattr(settings, stage)
+        enough = max(_FEWEST_EPOCHS, _VIEWS // n) if device == "cpu" and asked["epochs"] is None else recipe.epochs
+        epochs = changes[f"{stage}.epochs"] = min(recipe.epochs, enough)
+        batch = changes[f"{stage}.batch"] = min(recipe.batch, max(_SMALLEST_BATCH, _power_of_two(n // _STEPS)))
+        if recipe.ema is not None and epochs * n / batch < _MEMORIES / (1 - recipe.ema):
+            changes[f"{stage}.ema_warmup"] = True
+    return presets.change(settings, {name: new for name, new in changes.items() if name not in asked["settings"]})
+
+
+def _power_of_two(n: int) -> int:
+    """The largest that is not above n."""
+    return 1 << max(0, n.bit_length() - 1)
+
+
+def choices(
+    task: Task, settings: Settings, known: Knowledge, *, accuracy_on: str, asked: Mapping[str, Any]
+) -> dict[str, str]:
+    """Name -> what it is, and why. `asked` are the wishes of the user by name, None where there was none."""
+    return {
+        "data": _data(task.dataset),
+        "input": _input(task.dataset),
+        "held out": f"{_held_out(task)}; accuracy is taken on {accuracy_on}",
+        "device": _device(task.device, asked["device"]),
+        "preset": _preset(settings.preset, task.device.type, asked),
+        "net": _net(task.dataset, settings, asked),
+        "epochs": _epochs(settings, asked),
+        "method": f"{asked['method']}, beside plain cross entropy",
+        "noise": _noise(known, asked["estimate"]),
+    }
+
+
+def say(chosen: Mapping[str, str]) -> None:
+    """On the terminal, names as plain text: `[red]` in the name of a class is just a name."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    for name, words in chosen.items():
+        console.print(Text(f"{name:<9} {printable(words)}"), soft_wrap=True)
+
+
+def _data(dataset: Dataset) -> str:
+    counts = np.bincount(dataset.labels, minlength=len(dataset.classes))
+    each = f"{counts.min():,}" if counts.min() == counts.max() else f"{counts.min():,} to {counts.max():,}"
+    lost = f"; {len(dataset.unreadable):,} more cannot be read" if dataset.unreadable else ""
+    things = _THINGS.get(dataset.kind, "examples")
+    return f"{dataset.name}: {len(dataset):,} {things} in {len(dataset.classes):,} classes, {each} of each{lost}"
+
+
+def _input(dataset: Dataset) -> str:
+    """What one input is, then the source's words on how it became that; of pictures the first are on their size."""
+    if dataset.is_image:
+        channels, height, width = dataset.in_shape
+        colours = {1: "gray", 3: "colour"}.get(channels, f"{channels} channels")
+        return " ".join([f"{height} x {width} in {colours}.", *dataset.notes[:1]])
+    return " ".join([f"{dataset.in_shape[0]:,} features.", *dataset.notes])
+
+
+def _held_out(task: Task) -> str:
+    return f"{len(task.held_out):,} of them, never trained on" if len(task.held_out) else "none of them"
+
+
+def _device(device: torch.device, asked: str) -> str:
+    if device.type == "cuda":
+        return f"cuda ({torch.cuda.get_device_name(device)}), {'since it is here' if asked == 'auto' else _AS_ASKED}"
+    return f"{device.type}, {'since no GPU is here' if asked == 'auto' else _AS_ASKED}"
+
+
+def _preset(name: str, device: str, asked: Mapping[str, Any]) -> str:
+    if asked["preset"] is not None:
+        return f"{name}, {_AS_ASKED}"
+    return f"{name}, since {'a' if device == 'cuda' else 'no'} GPU is {'here' if asked['device'] == 'auto' else 'used'}"
+
+
+def _net(dataset: Dataset, settings: Settings, asked: Mapping[str, Any]) -> str:
+    name = net_name(settings.net)
+    if asked["net"] is not None or "net" in asked["settings"]:
+        return f"{name}, {_AS_ASKED}"
+    if not dataset.is_image:
+        return f"{name}, since the inputs are features"
+    if name == "small-convnet" and max(dataset.in_shape[1:]) > LARGEST:
+        return f"{name}, the preset's for pictures; it sees them at {SHRUNK} x {SHRUNK}, a --backbone sees more"
+    last = "" if settings.final_net is None else f"; {net_name(settings.final_net)} learns from what is kept"
+    return f"{name}, the preset's for pictures{last}"
+
+
+def _epochs(settings: Settings, asked: Mapping[str, Any]) -> str:
+    own = asked["epochs"] is not None or any(name.endswith(".epochs") for name in asked["settings"])
+    recipe, preset = settings.stage1, presets.get(settings.preset).stage1
+    why = _AS_ASKED if own else "the preset's"
+    if not own and recipe.epochs < preset.epochs:
+        why = f"not the preset's {preset.epochs}, since there are so many pictures"
+    batch = f"; batches of {recipe.batch}, since there are few pictures" if recipe.batch < preset.batch else ""
+    return f"{recipe.epochs}, {why}{batch if 'stage1.batch' not in asked['settings'] else ''}"
+
+
+def _noise(known: Knowledge, estimate: bool) -> str:
+    if known.noise.noise_rate is not None:
+        return "rates as given"
+    if known.noise.transition is not None:
+        return "rates from the T given" if known.drawn is None else f"rates of the noise drawn, {known.drawn}"
+    why = _AS_ASKED if estimate else "since none are given"
+    return f"rates estimated, {why}: each half of the examples is judged by a network that learnt from the other"

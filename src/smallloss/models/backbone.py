@@ -1,0 +1,122 @@
+"""Backbones: networks with weights that the user already has, which turn pictures or texts into features."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smallloss.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+
+Batch = np.ndarray | list[str]  # uint8 pictures [b, height, width, 3], or texts
+KNOWN = "timm:NAME, hf:NAME or FOLDER, or module:function of your own"
+
+
+@dataclass(frozen=True)
+class Backbone:
+    """`features` gives one row per example of a batch, on the device; `size` is the side of the pictures it wants,
+    None for any; `prepared` says what becomes of them before the network sees them."""
+
+    name: str
+    features: Callable[[Batch, torch.device], Any]
+    prepared: str
+    size: int | None = None
+
+
+def load_backbone(backbone: Any, kind: str) -> Backbone:
+    """By name, or the user's own module or function, for examples of a kind: pictures or text. No network is asked."""
+    if kind not in ("pictures", "text"):
+        raise InputError(f"A backbone sees pictures or texts; the examples are a {kind} already. Leave it out.")
+    if not isinstance(backbone, str):
+        return own_backbone(backbone, name_of(backbone), kind)
+    library, colon, name = backbone.partition(":")
+    if not colon or not library or not name:
+        raise InputError(f"{backbone!r} is no backbone; it is {KNOWN}.")
+    if library == "timm":
+        from smallloss.models.timm_backbone import timm_backbone
+
+        return timm_backbone(name, kind)
+    if library == "hf":
+        from smallloss.models.hf_backbone import hf_backbone
+
+        return hf_backbone(name, kind)
+    return own_backbone(_call(backbone, library, name), backbone, kind)
+
+
+def name_of(backbone: Any) -> str:
+    """What a run writes down of it: a module with other weights is another backbone."""
+    if isinstance(backbone, str):
+        return backbone
+    from torch import nn
+
+    if not callable(backbone):
+        raise InputError(f"A backbone is {KNOWN}, a torch module or a function, not a {type(backbone).__name__}.")
+    kind = backbone if hasattr(backbone, "__qualname__") else type(backbone)
+    name = f"{kind.__module__}:{kind.__qualname__}"
+    if not isinstance(backbone, nn.Module):
+        return name
+    digest = hashlib.sha256()
+    for key, tensor in backbone.state_dict().items():
+        digest.update(key.encode() + tensor.detach().cpu().contiguous().flatten().view(_bytes()).numpy().tobytes())
+    return f"{name} {digest.hexdigest()[:12]}"
+
+
+def _bytes() -> Any:
+    import torch
+
+    return torch.uint8
+
+
+def own_backbone(network: Any, name: str, kind: str) -> Backbone:
+    """The user's own: pictures as float [b, 3, height, width] in 0..1, or a list of texts; to features [b, d]."""
+    from torch import nn
+
+    if not callable(network):
+        raise InputError(f"{name} gave a {type(network).__name__}; it must be a torch module or a function.")
+
+    def features(batch: Batch, device: torch.device) -> Any:
+        if isinstance(network, nn.Module):
+            network.to(device).eval()
+        return network(as_floats(batch, device) if isinstance(batch, np.ndarray) else batch)
+
+    size = getattr(network, "input_size", None)
+    prepared = "in 0..1, not normalised" if kind == "pictures" else "as they are"
+    return Backbone(name, features, prepared, size if isinstance(size, int) else None)
+
+
+def as_floats(batch: np.ndarray, device: torch.device) -> torch.Tensor:
+    """uint8 [b, h, w, 3] as float32 [b, 3, h, w] in 0..1."""
+    import torch
+
+    return torch.from_numpy(batch).to(device).permute(0, 3, 1, 2).float() / 255
+
+
+def _call(spec: str, module: str, function: str) -> Any:
+    """What the function of a module in the working folder returns."""
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # as `python -m` does; an installed program has no working folder on its path
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0] and error.name != module:
+            raise InputError(f"{spec}: {module} needs the package {error.name}, which is not installed.") from error
+        raise InputError(f"{spec}: there is no module {module!r} in {folder}, nor an installed one.") from error
+    except Exception as error:  # the user's own file: anything may go wrong in it
+        raise InputError(f"{spec}: {module} cannot be imported ({type(error).__name__}: {error}).") from error
+    make = getattr(found, function, None)
+    if not callable(make):
+        raise InputError(f"{spec}: {module} has no function {function!r}.")
+    try:
+        return make()
+    except Exception as error:
+        raise InputError(f"{spec}: {function}() failed ({type(error).__name__}: {error}).") from error
