@@ -1,0 +1,125 @@
+"""Sections of docs/results.md that have a figure of the paper, or of the prototype, beside them."""
+
+from collections import defaultdict
+from typing import Any
+
+from results_tools import latest, lines, made, table
+
+PAPER_PRECISION = {  # Table 1, "Our Method"
+    "cifar10/structured/0.4": 94.96, "cifar10/uniform/0.5": 94.65, "cifar10/pairwise/0.4": 84.68,
+    "cifar100/uniform/0.4": 93.70, "cifar100/pairwise/0.4": 69.69, "cifar10/human/random1": None,
+}  # fmt: skip
+PAPER_ACCURACY = {  # Tables 2 and 3, best and last
+    "cifar10/uniform/0.5": {"cross_entropy": (84.85, 55.24), "rsl": (88.21, 87.93), "rsl_wm": (93.38, 93.27)},
+    "cifar10/structured/0.4": {"cross_entropy": (86.57, 75.76), "rsl": (87.91, 87.85), "rsl_wm": (91.17, 90.63)},
+}
+
+
+def speed() -> str:
+    rows = lines("speed_stage1.jsonl")
+    sides = {row["side"]: row for row in rows if row["side"] != "ratios"}
+    names = {
+        "compiled": "ours: resident, whole step captured, compiled", "graph": "ours: resident, whole step captured",
+        "eager": "(b) resident, eager step", "usual": "(a) DataLoader with 12 workers, eager step",
+    }  # fmt: skip
+    ours = sides["compiled"]["images_per_s"]
+    cells = [[names[s], f"{r['images_per_s']:,.0f}", f"{ours / r['images_per_s']:.2f}"] for s, r in sides.items()]
+    share = 100 * sides["compiled"]["bookkeeping_share"]
+    return (
+        "## Speed of stage 1 (`speed_stage1.jsonl`)\n\nWRN-28-2, batch 128, bf16: augment, train, and score every "
+        "example after each epoch. One run, one card, 45,000 pictures.\n\n"
+        + table(["side", "images/s", "ours is faster by"], cells)
+        + f"\nPlan and ledger take {share:.1f} % of an epoch. The aim of 55,000 images/s was not reached.\n\n"
+        + made(rows)
+    )
+
+
+def selection_speed() -> str:
+    rows = lines("speed_selection.jsonl")
+    chosen = [
+        [f"select from {row['examples']:,} in {row['classes']:,} classes, {row['scores']} scores",
+         f"{row['select_seconds']:.2f} s", f"{row['time_ratio']:.2f} x np.argsort", f"{row['memory_ratio']:.1f}"]
+        for row in rows if row["part"] == "select"
+    ]  # fmt: skip
+    ledger = [
+        [f"ledger update of {row['batch']:,} {row['given']}", f"{1e6 * row['update_seconds']:.0f} µs",
+         f"{100 * row['time_ratio']:.1f} % of a step", "–"]
+        for row in rows if row["part"] == "ledger"
+    ]  # fmt: skip
+    decode = [
+        [f"read {row['pictures']:,} PNG files of {row['side']} x {row['side']}", f"{row['load_seconds']:.2f} s",
+         f"{row['times_as_fast']:.2f} x as fast as a Pillow loop", "–"]
+        for row in lines("speed_decode.jsonl") if row.get("cores_busy_with_others") == 0
+    ]  # fmt: skip
+    head = ["what", "time", "beside", "peak memory / score vector"]
+    title = "## Speed of the selection and of reading pictures (`speed_selection.jsonl`, `speed_decode.jsonl`)"
+    return f"{title}\n\n{table(head, chosen + ledger + decode)}\n{made(rows)}"
+
+
+def precision() -> str:
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    rows = lines("table1.jsonl") + [row for row in lines("table2.jsonl") if row["method"] == "cross_entropy"]
+    rows = latest(rows, "cell", "seed")
+    for row in rows:
+        found[row["cell"]].append(row)
+    cells = []
+    for name, paper in PAPER_PRECISION.items():
+        ours = sorted(found[name], key=lambda row: row["seed"])
+        each = ", ".join(f"{row['precision']:.2f}" for row in ours)
+        chosen = ", ".join(f"{row['selected_precision']:.2f}" for row in ours)
+        seconds = max(row["seconds"] for row in ours)
+        cells.append([name, "–" if paper is None else f"{paper:.2f}", each, chosen, f"{seconds:.0f}"])
+    return (
+        "## Table 1: precision of the selection (`table1.jsonl`, `table2.jsonl`)\n\nPrecision (%) at the share "
+        "1 - η_i, η from T, class by class, one setting (`fast`: PreAct ResNet-18, 40 epochs, mean margin of the "
+        "weight average over the second half). The authors' own noise and split; one figure per seed (0, 1, 2). The "
+        "human labels are CIFAR-10N's, all 50,000, with the realised η_i.\n\n"
+        + table(["cell", "paper", "ours, by seed", "of the Eq. 2 quota", "seconds, at most"], cells)
+        + "\n" + made(rows)
+    )  # fmt: skip
+
+
+def accuracy() -> str:
+    rows = latest(lines("table2.jsonl"), "cell", "method", "seed")
+    cells = []
+    for row in rows:
+        best, last = PAPER_ACCURACY[row["cell"]][row["method"]]
+        cells.append([
+            row["cell"], row["method"], row["net"], f"{best:.2f} / {last:.2f}",
+            f"{row['best']:.2f} / {row['last']:.2f}", f"{row['seconds']:.0f}",
+        ])  # fmt: skip
+    looks = [
+        [row["cell"], f"{row['precision']:.2f}", f"{row['second_precision']:.2f}",
+         f"{row['second_selected_precision']:.2f}", f"{row['second_used_share']:.1f}"]
+        for row in rows if "second_precision" in row
+    ]  # fmt: skip
+    return (
+        "## Table 2: test accuracy (`table2.jsonl`)\n\nBest (by clean validation) and last, in percent, seed 0, from "
+        "noisy labels to model; seconds include stage 1, which ranks by a PreAct ResNet-18. Preset `fast`, one "
+        "setting; the paper's figures are WRN-28-2 after 200 epochs (and 512,000 MixMatch steps; ours has 35,200).\n\n"
+        + table(["cell", "method", "net", "paper", "ours", "seconds"], cells)
+        + "\nThe second look (`rounds=2`): precision at the share 1 - η_i by the first ranking and by the last, then "
+        "the precision of what is used after it and the share of the right labels that is used.\n\n"
+        + table(["cell", "first ranking", "last ranking", "used: precision", "right labels used"], looks)
+        + "\n" + made(rows)
+    )  # fmt: skip
+
+
+def trials() -> str:
+    everything = lines("trials.jsonl")
+    rows = [row for row in everything if row["method"] == "rsl_wm"]
+    (wide,) = (row for row in everything if row["method"] == "stage1")
+    cells = [
+        [", ".join(f"`{one}`" for one in row["trial"].split(",")), row["net"],
+         row["all"].get("net", "preact-resnet-18"), f"{row['best']:.2f}", f"{row['stage_seconds']['rsl_wm']:.0f}"]
+        for row in rows
+    ]  # fmt: skip
+    return (
+        "## Trials of stage 2 (`trials.jsonl`)\n\nUniform .5, seed 0, short runs on the selection of one stage 1: "
+        "7,000 steps of PreAct ResNet-18, 12,000 of ResNet-9 (2,000 where compiled, of which nearly all the time is "
+        "compiling). The base is the earlier preset: lr .05, guessing by the weight average.\n\n"
+        + table(["change", "net", "stage 1 by", "best", "seconds of stage 2"], cells)
+        + f"\nOne trial of stage 1: on {wide['cell']}, `{wide['trial']}` has a precision of {wide['precision']:.2f} % "
+        f"at the share 1 - η_i in {wide['seconds']:.0f} s. It was not tried elsewhere yet, so the preset is without.\n"
+        + "\n" + made(rows)
+    )  # fmt: skip
