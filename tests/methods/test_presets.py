@@ -2,8 +2,10 @@
 
 import math
 
+import numpy as np
 import pytest
 
+from smallloss.data.arrays import from_arrays
 from smallloss.errors import InputError
 from smallloss.learning.recipe import Recipe
 from smallloss.learning.schedule import learning_rates
@@ -62,6 +64,15 @@ def test_who_names_a_net_means_it_for_all_that_is_trained():
     both = presets.change(presets.get("cpu"), {"net": "wrn-28-2", "final_net": "resnet-9"})
     assert (both.net, both.last_net) == ("wrn-28-2", "resnet-9")
     assert presets.change(presets.get("fast"), {"final_net": "none"}).last_net == "preact-resnet-18"
+
+
+@pytest.mark.parametrize("n, d, decay", [(4000, 10, 0.02), (2000, 100, 0.04), (178, 13, 0.0584), (10, 100, 0.2)])
+def test_the_fewer_examples_for_a_feature_the_more_decay(n, d, decay):
+    features = from_arrays(np.zeros((n, d), np.float32), np.arange(n) % 2)
+    settings = presets.choose(None, "cpu", features)
+    assert settings.net == "mlp"
+    for recipe in (settings.stage1, settings.rsl, settings.rsl_wm):
+        assert recipe.weight_decay == pytest.approx(decay, rel=1e-3)
 
 
 def test_every_preset_can_be_had_and_names_itself():

@@ -111,6 +111,8 @@ def _cpu() -> Settings:
     return Settings("cpu", "small-convnet", stage1, stage1, rsl_wm, how, score="mean_margin", window=(0.5, 1.0))
 
 
+_ENOUGH_FOR_A_FEATURE = 40  # examples; docs/decisions.md has the trials
+
 _PRESETS = {"paper": _paper, "fast": _fast, "cpu": _cpu}
 
 
@@ -139,11 +141,17 @@ def choose(
     if epochs is not None:
         named |= {"stage1.epochs": epochs, "rsl.epochs": epochs, "rsl_wm.epochs": epochs}
     if not dataset.is_image:
-        # Features cannot be cropped or mirrored; without more decay a net soon knows their wrong labels by heart.
-        named |= {"net": "mlp", **{f"{stage}.weight_decay": 0.02 for stage in ("stage1", "rsl", "rsl_wm")}}
+        decay = _features_decay(len(dataset), dataset.in_shape[0])
+        named |= {"net": "mlp", **{f"{stage}.weight_decay": decay for stage in ("stage1", "rsl", "rsl_wm")}}
     if net is not None:
         named["net"] = net
     return change(get(preset or ("fast" if device == "cuda" else "cpu")), named | dict(changes or {}))
+
+
+def _features_decay(n: int, d: int) -> float:
+    """Features cannot be cropped or mirrored: without more decay a net soon knows their wrong labels by heart, and the
+    sooner, the fewer examples there are for each feature."""
+    return 0.02 * min(max(_ENOUGH_FOR_A_FEATURE * d / n, 1.0), 10.0)
 
 
 def change(settings: Settings, changes: dict[str, Any]) -> Settings:
