@@ -124,7 +124,10 @@ def main() -> None:
     print(f"{len(truth):,} pictures in {work}", flush=True)
     for known, extra in (("nothing", []), ("true rates", ["--noise-rate", str(work / "rates.csv")])):
         row: dict[str, Any] = {"set": asked.which, "files": len(truth), "r": R, "seed": asked.seed, "known": known}
-        row["load_before"] = os.getloadavg()[0]
+        row |= {
+            "load_before": os.getloadavg()[0],
+            "threads": int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)),
+        }
         run = work / known.replace(" ", "_")
         row |= clean(work / "pictures", run, ["--device", asked.device, *extra])
         row |= measure(run, truth)

@@ -35,13 +35,12 @@ from PIL import Image
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import RESULTS, record
 from memory import PeakMemory
-from smallloss.data import load
-from smallloss.data.pictures import MEMORY_BUDGET, choose_target, read_pictures
+from smallloss.data import load, pictures
 
 
-def made_once(pictures: int, side: int, ending: str, seed: int) -> Path:
+def made_once(count: int, side: int, ending: str, seed: int) -> Path:
     """Smooth shapes with some grain: files about as large as those of photos of this size."""
-    place = Path(tempfile.gettempdir()) / f"smallloss_decode_{pictures}_{side}_{ending}_{seed}"
+    place = Path(tempfile.gettempdir()) / f"smallloss_decode_{count}_{side}_{ending}_{seed}"
     if place.is_dir():
         return place
     rng = np.random.default_rng(seed)
@@ -49,7 +48,7 @@ def made_once(pictures: int, side: int, ending: str, seed: int) -> Path:
         folder = Path(beside) / "new"
         for label in range(10):
             (folder / str(label)).mkdir(parents=True)
-        for index in range(pictures):
+        for index in range(count):
             coarse = Image.fromarray(rng.integers(0, 256, (6, 6, 3), dtype=np.uint8))
             smooth = np.asarray(coarse.resize((side, side), Image.Resampling.BICUBIC)).astype(np.int16)
             picture = np.clip(smooth + rng.integers(-8, 9, smooth.shape), 0, 255).astype(np.uint8)
@@ -59,18 +58,22 @@ def made_once(pictures: int, side: int, ending: str, seed: int) -> Path:
 
 
 def plain_loop(folder: Path) -> np.ndarray:
-    pictures = []
+    found = []
     for path in sorted(folder.glob("*/*")):
         with Image.open(path) as image:
-            pictures.append(np.asarray(image.convert("RGB")))
-    return np.stack(pictures)
+            found.append(np.asarray(image.convert("RGB")))
+    return np.stack(found)
 
 
 def cached(folder: Path) -> np.ndarray:
     """As for a set above the budget: into a file, which is gone afterwards."""
-    sources = [str(path) for path in sorted(folder.glob("*/*"))]
     with tempfile.TemporaryDirectory() as cache:
-        return read_pictures(sources, choose_target(sources)[0], budget=0, cache=Path(cache))[0].inputs
+        os.environ["XDG_CACHE_HOME"] = cache
+        pictures.MEMORY_BUDGET, budget = 0, pictures.MEMORY_BUDGET
+        try:
+            return load(folder).inputs
+        finally:
+            pictures.MEMORY_BUDGET = budget
 
 
 WAYS: dict[str, Callable[[Path], Any]] = {"plain": plain_loop, "load": load, "cached": cached}
@@ -142,7 +145,7 @@ def main() -> None:
         "cached_seconds": middle["cached"],
         "cached_times_as_fast": middle["plain"] / middle["cached"],
         "peak_memory_mib": memory,
-        "budget_mib": MEMORY_BUDGET / 2**20,
+        "budget_mib": pictures.MEMORY_BUDGET / 2**20,
         "seconds": perf_counter() - start,
     }
     record(args.out, row)

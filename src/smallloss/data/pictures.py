@@ -76,11 +76,12 @@ def read_pictures(
     target: Target,
     *,
     keep_gray: bool = False,
-    budget: int = MEMORY_BUDGET,
+    budget: int | None = None,
     cache: Path | None = None,
     processes: int | None = None,
 ) -> tuple[Pictures, Target]:
     """Decode them all. A gray target becomes RGB when a picture with colours turns up, unless told to `keep_gray`."""
+    budget = MEMORY_BUDGET if budget is None else budget
     found = _read(sources, target, target.gray and not keep_gray, budget, cache, processes)
     if found is None:
         target = Target(target.size, gray=False)
