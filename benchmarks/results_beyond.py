@@ -77,7 +77,7 @@ def folders() -> str:
     rows = latest(lines("folder.jsonl"), "set", "known", "seed")
     cells = [
         [f"{row['files']:,} {row['set']} png", row["known"], f"{row['kept_precision']:.2f}", f"{row['kept']:,}",
-         f"{row['issue_precision']:.1f} / {row['issue_recall']:.1f}", f"{row['seconds']:.0f}",
+         f"{row['issue_precision']:.1f} / {row['issue_recall']:.1f}", f"{row['seconds']:.0f}", str(row["threads"]),
          f"{row['load_before']:.1f}"]
         for row in rows
     ]  # fmt: skip
@@ -85,23 +85,33 @@ def folders() -> str:
     return (
         "## A folder of pictures, as a new user would (`folder.jsonl`)\n\n`smallloss clean FOLDER --out run`, "
         "structured noise at .3; the load is that of the machine when the run began.\n\n"
-        + table([*head, "load before"], cells) + "\n" + made(rows)
+        + table([*head, "threads", "load before"], cells) + "\n" + made(rows)
     )  # fmt: skip
 
 
 def frozen() -> str:
-    rows = latest(lines("frozen_features.jsonl"), "cell", "view")
+    everything = lines("frozen_features.jsonl")
+    rows = latest([row for row in everything if "all_epochs" in row], "cell", "view")
+    runs = latest([row for row in everything if "known" in row], "cell", "view", "known")
     cells = [
         [row["cell"], row["view"], f"{row['features']:,}", row["net"],
          *(f"{row[window][score]:.2f}" for window in ("all_epochs", "second_half")
            for score in ("mean_loss", "mean_margin")), f"{row['test']:.1f}"]
-        for row in rows if "all_epochs" in row
+        for row in rows
+    ]  # fmt: skip
+    cleaned = [
+        [row["view"], row["known"], f"{row['kept_precision']:.2f}", f"{row['kept']:,}", f"{row['seconds']:.0f}",
+         f"{row['seconds_embedding']:.0f}"]
+        for row in runs
     ]  # fmt: skip
     head = ["cell", "the net sees", "inputs", "net", "mean loss", "mean margin", "mean loss, second half"]
     return (
         "## Does the criterion hold on frozen features? (`frozen_features.jsonl`)\n\n20,000 CIFAR-10 pictures, preset "
         "`cpu`: precision (%) at the share 1 - η_i, class by class, and the accuracy of the net on the test set.\n\n"
-        + table([*head, "mean margin, second half", "test"], cells) + "\n" + made(rows)
+        + table([*head, "mean margin, second half", "test"], cells)
+        + "\n`smallloss clean FOLDER --features FILE --out run` on the 20,000 png files, structured .3, two cores:\n\n"
+        + table(["features", "known of the noise", "kept precision", "kept", "seconds", "of embedding before"], cleaned)
+        + "\n" + made(rows + runs)
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError
 from smallloss.learning.recipe import Recipe
 from smallloss.methods.mixmatch import MixMatchSettings
+from smallloss.models.mlp import HIDDEN
 
 
 @dataclass(frozen=True)
@@ -150,8 +151,8 @@ def choose(
 
 def _features_decay(n: int, d: int) -> float:
     """Features cannot be cropped or mirrored: without more decay a net soon knows their wrong labels by heart, and the
-    sooner, the fewer examples there are for each feature."""
-    return 0.02 * min(max(_ENOUGH_FOR_A_FEATURE * d / n, 1.0), 10.0)
+    sooner, the fewer examples there are for each feature; those beyond the width of its hidden layer do not count."""
+    return 0.02 * min(max(_ENOUGH_FOR_A_FEATURE * min(d, HIDDEN) / n, 1.0), 10.0)
 
 
 def change(settings: Settings, changes: dict[str, Any]) -> Settings:

@@ -5,6 +5,8 @@ import math
 import torch
 from torch import nn
 
+HIDDEN = 256
+
 
 class MLP(nn.Module):
     """One hidden layer of `width` units: linear, ReLU, linear.
@@ -12,7 +14,7 @@ class MLP(nn.Module):
     No BatchNorm and no depth: features are few, and what they add is mostly power to learn wrong labels by heart.
     """
 
-    def __init__(self, classes: int, in_shape: tuple[int, ...], width: int = 256) -> None:
+    def __init__(self, classes: int, in_shape: tuple[int, ...], width: int = HIDDEN) -> None:
         super().__init__()
         self.layers = nn.Sequential(nn.Flatten(), nn.Linear(math.prod(in_shape), width), nn.ReLU())
         self.head = nn.Linear(width, classes)
