@@ -163,7 +163,8 @@ def study(view: str, dataset: Dataset, facts: dict[str, float], asked: argparse.
         late = slice(len(losses) // 2, None)
         row: dict[str, Any] = {
             "cell": f"cifar10/{name.replace(':', '/')}", "view": view, "features": int(np.prod(noisy.in_shape)),
-            "net": settings.net, "preset": "cpu", "changed": asked.set, "n": N, "seed": asked.seed,
+            "net": settings.net, "preset": "cpu", "weight_decay": settings.stage1.weight_decay, "changed": asked.set,
+            "n": N, "seed": asked.seed,
             "all_epochs": precisions(one, losses, margins), "second_half": precisions(one, losses[late], margins[late]),
             "test": 100 * stage.history[-1]["test"], "seconds": seconds, **facts,
         }  # fmt: skip

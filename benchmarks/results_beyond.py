@@ -116,7 +116,7 @@ def frozen() -> str:
 
 
 def demos() -> str:
-    rows = lines("tables_and_texts.jsonl")
+    rows = latest(lines("tables_and_texts.jsonl"), "cell", "method", "seed")
     ways = list(dict.fromkeys(row["method"] for row in rows))
     cells = []
     for name, found in by_cell(rows, "method").items():
