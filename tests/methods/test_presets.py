@@ -67,7 +67,7 @@ def test_who_names_a_net_means_it_for_all_that_is_trained():
 
 
 @pytest.mark.parametrize(
-    "n, d, decay", [(4000, 10, 0.02), (2000, 100, 0.04), (178, 13, 0.0584), (10, 100, 0.2), (4096, 2048, 0.05)]
+    "n, d, decay", [(4000, 10, 0.02), (2000, 100, 0.04), (178, 13, 0.0584), (10, 100, 0.1), (4096, 2048, 0.05)]
 )
 def test_the_fewer_examples_for_a_feature_the_more_decay(n, d, decay):
     features = from_arrays(np.zeros((n, d), np.float32), np.arange(n) % 2)

@@ -152,7 +152,7 @@ def choose(
 def _features_decay(n: int, d: int) -> float:
     """Features cannot be cropped or mirrored: without more decay a net soon knows their wrong labels by heart, and the
     sooner, the fewer examples there are for each feature; those beyond the width of its hidden layer do not count."""
-    return 0.02 * min(max(_ENOUGH_FOR_A_FEATURE * min(d, HIDDEN) / n, 1.0), 10.0)
+    return 0.02 * min(max(_ENOUGH_FOR_A_FEATURE * min(d, HIDDEN) / n, 1.0), 5.0)
 
 
 def change(settings: Settings, changes: dict[str, Any]) -> Settings:

@@ -56,24 +56,18 @@ def name_of(backbone: Any) -> str:
     """What a run writes down of it: a module with other weights is another backbone."""
     if isinstance(backbone, str):
         return backbone
-    from torch import nn
+    import torch
 
     if not callable(backbone):
         raise InputError(f"A backbone is {KNOWN}, a torch module or a function, not a {type(backbone).__name__}.")
     kind = backbone if hasattr(backbone, "__qualname__") else type(backbone)
     name = f"{kind.__module__}:{kind.__qualname__}"
-    if not isinstance(backbone, nn.Module):
+    if not isinstance(backbone, torch.nn.Module):
         return name
     digest = hashlib.sha256()
     for key, tensor in backbone.state_dict().items():
-        digest.update(key.encode() + tensor.detach().cpu().contiguous().flatten().view(_bytes()).numpy().tobytes())
+        digest.update(key.encode() + tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
     return f"{name} {digest.hexdigest()[:12]}"
-
-
-def _bytes() -> Any:
-    import torch
-
-    return torch.uint8
 
 
 def own_backbone(network: Any, name: str, kind: str) -> Backbone:
