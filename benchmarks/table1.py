@@ -70,6 +70,7 @@ def main() -> None:
                 "cell": name, "method": "stage1", "preset": asked.preset, "protocol": "paper", "net": settings.net,
                 "seed": seed, "precision": precision, "selected_precision": selected, "best": 100 * fitted.best["test"],
                 "last": 100 * fitted.last["test"], "seconds": seconds, "epochs": settings.stage1.epochs,
+                "lr": settings.stage1.lr,
             }  # fmt: skip
             record(asked.out, row)
             print(

@@ -28,11 +28,12 @@ def run(one: Cell, method: str, settings: Settings, task: Task) -> dict[str, Any
     stage1, final = task.finished.get("stage1"), learned.fitted
     row = {
         "cell": one.name, "method": method, "preset": settings.preset, "protocol": "paper", "net": learned.net,
-        "stage1_net": settings.net,
+        "stage1_net": settings.net, "lr": settings.stage1.lr,
         "seed": one.seed, "best": 100 * final.best["test"], "last": 100 * final.last["test"],
         "seconds": sum(stage.seconds for stage in learned.stages.values()),
         "stage_seconds": {name: stage.seconds for name, stage in learned.stages.items()},
         "curve": [round(100 * r["test"], 2) for r in final.history if "test" in r],
+        "steps": sum(r["steps"] for r in final.history),
     }  # fmt: skip
     if stage1 is not None:
         row["precision"], row["selected_precision"] = one.precision(stage1.ledger.score(settings.score))
