@@ -84,7 +84,7 @@ def test_confidence_that_is_too_high_or_too_low_does_no_harm(temperature):
 def test_noise_that_hits_hard_examples_is_seen_and_widens_the_count():
     network = Network(45_000, 10, seed=3)
     hard = np.random.default_rng(0).random(network.n)
-    wrong = np.minimum(0.9 * hard, 0.45)
+    wrong = np.minimum(0.7 * hard, 0.35)
     seen = (1 - wrong)[:, None] * network.opinion + (wrong / 10)[:, None]
     flip = np.random.default_rng(1).random(network.n) < wrong
     labels = np.where(flip, np.random.default_rng(2).integers(0, 10, network.n), network.true)
@@ -97,10 +97,10 @@ def test_noise_that_hits_hard_examples_is_seen_and_widens_the_count():
 def test_part_dependent_noise_is_seen():
     network = Network(45_000, 10, seed=4)
     features = np.random.default_rng(0).standard_normal((network.n, 8))
-    labels, _ = instance_dependent(features, network.true, 0.35, 0, 10)
+    labels, _ = instance_dependent(features, network.true, 0.3, 0, 10)
     # the network knows which wrong label an example gets, as one that saw enough of its kind would
     target, _ = instance_dependent(features, network.true, 1.0, 0, 10)
-    learned = 0.65 * network.opinion + 0.35 * np.eye(10)[target]
+    learned = 0.7 * network.opinion + 0.3 * np.eye(10)[target]
     found = estimate(network.probabilities(learned), labels)
     assert found.depends_on_example is True
     assert np.abs(found.noise_rate - rates(labels, network.true, 10)).mean() < 0.08
@@ -112,7 +112,8 @@ def test_a_hundred_classes():
     found, truth = estimate(P, labels), rates(labels, network.true, 100)
     joint = joint_rate(confident_joint(P, labels, 100))
     assert np.abs(found.noise_rate - truth).mean() < np.abs(joint - truth).mean()
-    assert ((found.low <= truth) & (truth <= found.high)).mean() >= 0.85
+    # With some 300 examples of a label its share is far from the expectation: coverage is 0.84 without that chance.
+    assert ((found.low <= truth) & (truth <= found.high)).mean() >= 0.88
     assert found.transition_draws.shape == (200, 100, 100)
     assert found.transition_draws.dtype == np.float32
 
@@ -211,6 +212,7 @@ def test_a_class_of_three_says_so_and_borrows_from_the_pooled_rate():
     assert any("'rare'" in note and "pooled" in note for note in found.notes)
     assert np.isfinite(found.draws).all()
     assert found.high[4] - found.low[4] > 0.3
+    assert found.noise_rate[4] == pytest.approx(found.noise_rate[:4].mean(), abs=0.12)
 
 
 def test_a_label_that_nobody_carries():

@@ -15,13 +15,13 @@ N, C = 40_000, 5
 class Training:
     """Each example is hard to some degree: out of sample the network errs on hard ones; noise may grow with them."""
 
-    def __init__(self, easy, hard, seed=0):
+    def __init__(self, easy, hard, seed=0, mistakes=0.5):
         rng = np.random.default_rng(seed)
         self.rng, self.true = rng, rng.integers(0, C, N)
         self.hardness = rng.random(N)
         self.wrong = rng.random(N) < easy + (hard - easy) * self.hardness
         self.labels = np.where(self.wrong, (self.true + rng.integers(1, C, N)) % C, self.true)
-        self.errs = rng.random(N) < 0.5 * self.hardness**3
+        self.errs = rng.random(N) < mistakes * self.hardness**3
         seen = np.where(self.errs, (self.true + rng.integers(1, C, N)) % C, self.true)
         sure = 0.25 + 0.7 * (1 - self.hardness)
         self.P = np.full((N, C), (1 - sure)[:, None] / (C - 1))
@@ -68,6 +68,18 @@ def test_a_training_that_is_too_weak_changes_nothing():
     assert np.array_equal(found.noise_rate, before.noise_rate)
     assert np.array_equal(found.draws, before.draws)
     assert "contradicts" not in found.evidence
+
+
+def test_right_labels_that_stay_contradicted_are_within_the_interval():
+    """The rates are then too high, as of a training in large steps: contradicted is a third of the mistakes."""
+    training = Training(0.2, 0.2, mistakes=0.9)
+    margin = training.margin(false_alarms=0.3)
+    assert (margin < 0).mean() > training.wrong.mean() + 0.04
+    error, found = training.error(margin)
+    assert error > 0.03
+    assert (found.high - found.low).max() < 0.2
+    overall = found.draws @ np.bincount(training.labels) / N
+    assert np.quantile(overall, 0.05) <= training.wrong.mean()
 
 
 def test_what_was_learnt_by_heart_is_added_back():

@@ -11,7 +11,7 @@ from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.data_verdict import SWAPPED
 from smallloss.criterion.quota import proportion, safe_proportion
 from smallloss.criterion.selection import select
-from smallloss.criterion.trust import DataVerdict, judge, right_probability, swap_odds
+from smallloss.criterion.trust import TOO_WEAK, WEAK_RATES, DataVerdict, judge, right_probability, swap_odds
 from smallloss.errors import InputError
 
 NAMES = np.array(["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"])
@@ -28,6 +28,7 @@ def estimated(T: np.ndarray, classes: np.ndarray = NAMES, sure: float = 2000, **
         "transition": T,
         "prior": prior,
         "depends_on_example": False,
+        "weak": False,
         "draws": np.array([tr.noise_rate(one, prior) for one in draws]),
         "transition_draws": draws,
     }
@@ -223,11 +224,11 @@ def test_right_probability_by_hand() -> None:
 
 
 def test_one_answer_never_convicts_a_pair() -> None:
-    T = tr.uniform(0.3, 3)  # mixes each two by .1, which is .4 of what begins even
+    T = tr.uniform(0.3, 3)  # mixes each two by .1, which is a third of what begins even
     one = Answers(np.array([0]), np.array([True]), np.array([0]), np.array([1]))
-    assert swap_odds(one, np.array([1.0]), T) == {(0, 1): pytest.approx(0.4 * 49)}
+    assert swap_odds(one, np.array([1.0]), T) == {(0, 1): pytest.approx(49 / 3)}
     two = Answers(np.arange(2), np.ones(2, bool), np.array([0, 1]), np.array([1, 1]))
-    assert swap_odds(two, np.array([0.9, 0.9]), T) == {(0, 1): pytest.approx(0.4)}
+    assert swap_odds(two, np.array([0.9, 0.9]), T) == {(0, 1): pytest.approx(1 / 3)}
     agreed = Answers(np.arange(2), np.ones(2, bool), np.array([0, 1]), np.array([0, NONE]))
     assert swap_odds(agreed, np.array([0.9, 0.1]), T) == {}
 
@@ -295,3 +296,20 @@ def test_bad_input_is_a_sentence(g: Any, labels: Any, classes: Any, sentence: st
     selection = select(np.arange(4.0), [0, 1, 0, 1], 0.2)
     with pytest.raises(InputError, match=sentence):
         judge(estimated(tr.uniform(0.2, 2), classes), selection, g, labels)
+
+
+def test_a_network_that_may_be_too_weak_is_at_best_caution_until_the_answers_bear_it_out(good: World) -> None:
+    alone = good.judge(weak=True)
+    assert alone.trust == "caution"
+    assert alone.headline == f"Take care with the kept examples: {TOO_WEAK}"
+    audited = good.judge(good.answers(0), weak=True)
+    assert audited.trust == "trust"
+    assert audited.limits[-1] == WEAK_RATES
+    assert WEAK_RATES not in good.judge(good.answers(0)).limits
+
+
+def test_a_weak_network_makes_no_red_verdict_milder() -> None:
+    world = World(tr.pairwise(0.6, C), tr.pairwise(0.6, C))
+    assert world.judge().trust == "do not trust"
+    assert world.judge(weak=True).trust == "do not trust"
+    assert world.judge(weak=True).headline == world.judge().headline

@@ -31,7 +31,9 @@ FAILING_SHARE = 0.10  # of the kept examples: more than this in failing classes 
 SUPPORT = 0.25  # an audit bears the estimated precision out if its low end is no further below than this
 BIN = 50  # examples that a bin has at least
 LEAST = 0.02  # no label is called right or wrong with more certainty than 1 - LEAST
-MIRRORED = 0.25  # classes that T mixes this much both ways may as well be swapped: a quarter kept its own label then
+MIRRORED = (
+    0.3  # classes that T mixes this much both ways may as well be swapped: three tenths kept their own label then
+)
 RULED_OUT = 1e-3  # the odds below which such a pair is taken not to be
 
 MAJORITY_FLIP = (
@@ -40,6 +42,16 @@ MAJORITY_FLIP = (
 )
 CLASS_CONDITIONAL = "The theorems assume noise that depends on the true class only, not on the single example."
 DEPENDS = "This noise seems to depend on the single example; the theorems do not cover it."
+
+TOO_WEAK = (
+    "the network may be too weak to tell its own mistakes from wrong labels, so the estimated noise may be far too "
+    "high; take a stronger network (for pictures a pretrained one, --backbone), or check 60 examples by hand "
+    "(smallloss audit)."
+)
+WEAK_RATES = (
+    "The network may be too weak for the estimated noise rates; the answers by hand speak for the kept examples, not "
+    "for those rates."
+)
 
 
 def judge(
@@ -202,7 +214,8 @@ def _reasons(
         wrong = [quoted(one.name) for one, err in zip(classes, errs, strict=True) if err]
         amber.append(f"a classifier fitted to all labels errs on {some(wrong)}, so its predictions mislead there.")
     if audited is None or audit is None:
-        return red, amber + ([DEPENDS] if estimate.depends_on_example else [])
+        weak = [TOO_WEAK] if estimate.weak else []
+        return red, weak + amber + ([DEPENDS] if estimate.depends_on_example else [])
     decided = int(audit.counts()[1][0])
     if audited.high < precision.low - MATERIAL:
         red.append(
@@ -228,6 +241,7 @@ def _limits(estimate: Estimate, audit: Answers | None) -> tuple[str, ...]:
         "The answers by hand speak for the kept examples as a whole, and for the noise whatever it depends on; "
         f"a majority flip in one class shows only where that class was looked at.{seen}",
         depends,
+        *([WEAK_RATES] if estimate.weak else []),
     )
 
 

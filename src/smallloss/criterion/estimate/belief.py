@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smallloss.criterion.estimate import trusted
+from smallloss.criterion.estimate.ability import Ability
 from smallloss.criterion.estimate.audited import audited_draws, shifted_to
 from smallloss.criterion.estimate.contradiction import RESOLVED_SPREAD, Contradicted, weight
 from smallloss.criterion.estimate.counting import (
@@ -26,10 +27,13 @@ LEAST_DRAWS = 40
 BOUND_ERROR = 0.005  # how well the climb that tells class from example is known (measured)
 CLASS_SPREAD = 0.3  # how unevenly classes share the way from the confident to nearly all, either way (measured)
 MISTAKES = 0.015  # how many of the most confident predictions are mistakes of the network, about (measured)
-LEAST_ERROR, UNSETTLED = 0.02, 0.15  # error of the contradicted share: always, and per share unsettled (measured)
+LEAST_ERROR, UNSETTLED = 0.02, 0.18  # error of the contradicted share: always, and per share unsettled (measured)
+OWN = 1.5  # how much of the way from the confident count to the contradicted share may be mistakes (measured)
 PROFILE, PROFILE_SPREAD = 1 / 3, 0.4  # what the counting says of the spread over the classes, and how sure that is
 BY_HEART = 0.3  # how well the share learnt by heart is known, relatively (measured)
+TAIL = 0.05  # the share of draws that a doubt moves in full: those below a 90 % interval
 UNEASE = 1.5  # draws are spread by this where labels follow the predictions even among the confident (measured)
+PSEUDO_LABELS = 20.0  # examples' worth of belief that a label is wrong as often as all are
 TINY = 1e-300  # a gamma draw of a tiny shape may underflow to 0
 LARGEST = 1 - 1e-6  # rates stay below 1
 
@@ -51,30 +55,35 @@ def from_counts(table: Counts, counts: Vector, found: Slope, rng: np.random.Gene
 
     Drawn are the rows (Dirichlet posteriors), the q believed, the centre of the prior, and for each class how far
     along the way from the confident to nearly all it lies. Classes may lie before its beginning, and a little below
-    all counts: some of the most confident predictions, too, are mistakes of the network.
+    all counts: some of the most confident predictions, too, are mistakes of the network. Last comes chance itself:
+    what is asked for is the share among the labels that are there, not its expectation.
     """
     q, counted = counts / counts.sum(), float(table.labels[CONFIDENT[1]].sum())
     confident, wide = confident_rows(table, q), level_rows(table, WIDE, q)
     at_first, at_last = bridge(confident, prior(confident, q, counted)), bridge(wide, prior(wide, q, counted))
     T = confident + found.blend * (wide - confident)
-    T_draws = _draw_rows(table, q, rng)
-    p_draws = prior(T_draws, q, counted, _centres(counts, table, len(T_draws), rng))
-    draws = bridge(T_draws, p_draws) + _draw_parts(found, T_draws.shape[:2], rng) * (at_last - at_first)
-    draws -= MISTAKES * np.abs(rng.standard_normal(draws.shape))
+    T_draws, p_draws, first = _draw_confident(table, counts, rng)
+    draws = first + _draw_parts(found, first.shape, rng) * (at_last - at_first)
     p = prior(T, q, counted)
     rate = bridge(T, p)
     if found.followed:
         draws = rate + UNEASE * (draws - rate)
+    rate, draws = _leaning(rate, counts), np.clip(_leaning(draws, counts), 0.0, 1.0)
+    draws = rng.binomial(counts.astype(np.int64), draws) / np.maximum(counts, 1)
     return _consistent(T, p, rate, T_draws, p_draws, draws, q)
 
 
-def with_contradictions(belief: Belief, found: Contradicted, counts: Vector, rng: np.random.Generator) -> Belief:
+def with_contradictions(
+    belief: Belief, found: Contradicted, table: Counts, counts: Vector, rng: np.random.Generator
+) -> Belief:
     """Rates moved to the share contradicted in sample, with what of it was learnt by heart, as far as it is believed.
 
     How all wrong labels are spread over the classes follows the contradictions, and for a part the counting: a
     network that prefers one class to another like it contradicts the other's labels too often. Drawn are the share
     itself, how far it is believed, how large that part is, and the systematic error, which grows with the examples
-    that stay unsettled between in sample and out of sample.
+    that stay unsettled between in sample and out of sample. In half of the draws a part of what is contradicted beyond
+    the count among the confident, all at most and a little more, are right labels of hard examples that the training
+    did not come round to.
     """
     shape = belief.draws.shape
     bound, learnt = rng.standard_normal((2, shape[0], 1))
@@ -84,12 +93,38 @@ def with_contradictions(belief: Belief, found: Contradicted, counts: Vector, rng
     by_heart = np.clip(found.by_heart * (1 + BY_HEART * learnt), 0.0, 1.0)
     share += by_heart * belief.draws
     part = PROFILE + PROFILE_SPREAD * rng.standard_normal(shape)
-    draws = belief.draws + believed * (share + part * (_spread_as(belief.draws, share, counts) - share) - belief.draws)
+    share += part * (_spread_as(belief.draws, share, counts) - share)
+    own = np.maximum(rng.uniform(-OWN, OWN, (shape[0], 1)), 0.0)
+    share -= own * np.maximum(share - _draw_confident(table, counts, rng)[2], 0.0)
+    draws = belief.draws + believed * (share - belief.draws)
     level = (found.rate + found.by_heart * belief.rate)[None]
     goal = level + PROFILE * (_spread_as(belief.rate[None], level, counts) - level)
     rate = belief.rate + found.weight * (goal[0] - belief.rate)
     T, p, T_draws, p_draws = belief.transition, belief.prior, belief.transition_draws, belief.prior_draws
     return _consistent(T, p, rate, T_draws, p_draws, draws, counts / counts.sum())
+
+
+def with_doubt(belief: Belief, table: Counts, counts: Vector, able: Ability) -> Belief:
+    """Rates that may be the network's own mistakes: the low ends go down with the doubt, to 0 where it is large.
+
+    The lower half of the draws is shrunk, the more the lower a draw; the upper half stays, so that the selection is as
+    careful as before. Sorted, the draws of all classes rise and fall together, as the mistakes of one network would.
+    Where the climb itself is the network's, the best rates go back to the count among the confident.
+    """
+    q, counted = counts / counts.sum(), float(table.labels[CONFIDENT[1]].sum())
+    confident = confident_rows(table, q)
+    first = np.minimum(bridge(confident, prior(confident, q, counted)), belief.rate)
+    rate = belief.rate + able.misled * (first - belief.rate)
+    place = np.arange(len(belief.draws))[:, None] / len(belief.draws)
+    draws = np.sort(belief.draws, axis=0) * (1 - able.pull * np.clip((0.5 - place) / (0.5 - TAIL), 0.0, 1.0))
+    T, p, T_draws, p_draws = belief.transition, belief.prior, belief.transition_draws, belief.prior_draws
+    return _consistent(T, p, rate, T_draws, p_draws, draws, q)
+
+
+def _leaning(rates: Vector, counts: Vector) -> Vector:
+    """Labels with few examples lean on the rate of all; rates may be a stack."""
+    pooled = (rates @ counts / counts.sum())[..., None]
+    return pooled + counts / (counts + PSEUDO_LABELS) * (rates - pooled)
 
 
 def _spread_as(rates: Matrix, level: Matrix, counts: Vector) -> Matrix:
@@ -136,10 +171,15 @@ def matrix_with_rates(T: Matrix, p: Vector, rate: Vector, frequencies: Vector) -
     return _rows(J)
 
 
-def _draw_rows(table: Counts, q: Vector, rng: np.random.Generator) -> Matrix:
+def _draw_confident(table: Counts, counts: Vector, rng: np.random.Generator) -> tuple[Matrix, Matrix, Matrix]:
+    """T, p and the rates as counted among the confident: in the level, in the rows, in the centre of the prior."""
+    q, counted = counts / counts.sum(), float(table.labels[CONFIDENT[1]].sum())
     size = int(np.clip(DRAWN_NUMBERS // len(q) ** 2, LEAST_DRAWS, DRAWS))
     rows = np.stack([posterior(table.labels[level], q) for level in CONFIDENT])
-    return _dirichlet(rows[rng.integers(0, len(CONFIDENT), size)], rng)
+    T = _dirichlet(rows[rng.integers(0, len(CONFIDENT), size)], rng)
+    p = prior(T, q, counted, _centres(counts, table, size, rng))
+    rate = bridge(T, p)
+    return T, p, rate - MISTAKES * np.abs(rng.standard_normal(rate.shape))
 
 
 def _draw_parts(found: Slope, shape: tuple[int, ...], rng: np.random.Generator) -> Matrix:

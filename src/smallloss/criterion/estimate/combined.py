@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.estimate import belief, words
+from smallloss.criterion.estimate.ability import ability
 from smallloss.criterion.estimate.audited import answers_per_label
 from smallloss.criterion.estimate.contradiction import contradicted
 from smallloss.criterion.estimate.counting import count
@@ -54,9 +55,12 @@ def estimate(
     believed = belief.from_counts(table, counts, found, rng)
     against = None if in_sample is None else contradicted(in_sample, codes, table)
     if against is not None and against.weight > 0:
-        believed = belief.with_contradictions(believed, against, counts, rng)
+        believed = belief.with_contradictions(believed, against, table, counts, rng)
         if against.weight > 0.5:
             found = replace(found, rise=against.rise, rise_error=against.rise_error)
+    able = ability(table, codes, found, against)
+    if able.doubted:
+        believed = belief.with_doubt(believed, table, counts, able)
     if known is not None and known.any():
         believed = belief.with_trusted(believed, known, counts, rng)
     if answers is not None and answers[1].any():
@@ -71,13 +75,14 @@ def estimate(
         high=high,
         transition=believed.transition,
         prior=believed.prior,
-        evidence=words.evidence(found, len(codes), against, known, answers),
-        depends_on_example=found.depends_on_example,
+        evidence=words.evidence(found, able, len(codes), against, known, answers),
+        depends_on_example=None if able.is_misled else found.depends_on_example,
         slope=found,
-        notes=words.notes(names, counts, table, believed.rate, mixture, total - len(seen)),
+        notes=words.notes(names, counts, table, able, believed.rate, mixture, total - len(seen)),
         level=level,
         draws=believed.draws,
         transition_draws=believed.transition_draws.astype(np.float32),
+        weak=able.doubted,
     )
 
 

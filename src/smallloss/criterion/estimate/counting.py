@@ -24,11 +24,15 @@ PRIOR_SPREAD = 0.25  # how far true class frequencies lie from label frequencies
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """labels[l, i, j]: label j among the level-l surest predictions of i; level: the first that holds an example."""
+    """labels[l, i, j]: label j among the level-l surest predictions of i; level: the first that holds an example.
+
+    ahead: of the predictions of the same class, the share that is surer.
+    """
 
     labels: NDArray[np.float64]
     predicted: Codes
     level: Codes
+    ahead: Vector
 
     @property
     def confident(self) -> Codes:
@@ -54,7 +58,7 @@ def count(probabilities: Matrix, labels: Codes, c: int, margin: Vector | None = 
         level += ahead >= row[predicted]
     cells = (level * c + predicted) * c + labels
     table = np.bincount(cells, minlength=(len(LEVELS) + 1) * c * c).reshape(-1, c, c)[:-1]
-    return Counts(table.cumsum(axis=0).astype(np.float64), predicted, level)
+    return Counts(table.cumsum(axis=0).astype(np.float64), predicted, level, ahead / size[predicted])
 
 
 def posterior(counts: Matrix, frequencies: Vector) -> Matrix:

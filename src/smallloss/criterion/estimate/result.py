@@ -33,6 +33,7 @@ class Estimate:
     level: float
     draws: NDArray[np.float64]
     transition_draws: NDArray[np.float32]
+    weak: bool = False  # the rates may be the network's own mistakes
 
     def interval(self, level: float) -> tuple[Vector, Vector]:
         """Quantiles of the draws, widened where need be to hold the estimate itself."""
@@ -65,6 +66,7 @@ class Estimate:
             "depends_on_example": self.depends_on_example,
             "slope": {name: value if np.isfinite(value) else None for name, value in vars(self.slope).items()},
             "notes": list(self.notes),
+            "weak": self.weak,
         }
 
 

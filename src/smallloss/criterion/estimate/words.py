@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from smallloss.criterion.estimate.ability import Ability
 from smallloss.criterion.estimate.audited import OWN
 from smallloss.criterion.estimate.contradiction import Contradicted
 from smallloss.criterion.estimate.counting import LEAST, Counts
@@ -14,15 +15,22 @@ from smallloss.criterion.labels import listed
 SMALL = 100  # examples of a label below which its own counts say little
 FAR = 0.1  # two estimates of the overall rate this far apart disagree
 
+_MISLED = (
+    "Labels differ from the predictions more and more from the very surest on, and in the way the network expects, as "
+    "the mistakes of a weak network do: the rates are those among the surest, and whether the noise depends on the "
+    "class alone or on the example cannot be told."
+)
+
 
 def evidence(
-    found: Slope, n: int, against: Contradicted | None, known: Matrix | None, answers: tuple[Vector, Vector] | None
-) -> str:
+    found: Slope, able: Ability, n: int, against: Contradicted | None, known: Matrix | None,
+    answers: tuple[Vector, Vector] | None,
+) -> str:  # fmt: skip
     """Which evidence was used, and what kind of noise it looks like."""
     parts = [f"Labels counted among the most confident out-of-sample predictions of {n:,} examples."]
-    if against is not None and against.weight > 0.5:
+    if against is not None and against.weight > 0.5 and not able.is_misled:
         parts.append(f"Of all labels, the training on everything contradicts {against.count.sum() / n:.0%}.")
-    parts.append(_kind(found))
+    parts.append(_MISLED if able.is_misled else _kind(found))
     if known is not None and known.sum():
         parts.append(f"Combined with {int(known.sum()):,} examples whose true class is known.")
     if answers is not None and answers[1].sum():
@@ -36,10 +44,11 @@ def evidence(
 
 
 def notes(
-    names: list[Any], counts: Vector, table: Counts, rate: Vector, mixture: Vector | None, unseen: int
+    names: list[Any], counts: Vector, table: Counts, able: Ability, rate: Vector, mixture: Vector | None, unseen: int
 ) -> tuple[str, ...]:
     """What the reader should know before believing the numbers."""
-    said = ["Labels alone cannot reveal a class most of whose examples carry another's label; only checking can."]
+    said = [_too_weak(able)] if able.doubted else []
+    said.append("Labels alone cannot reveal a class most of whose examples carry another's label; only checking can.")
     absent = [names[k] for k in np.flatnonzero(counts == 0)]
     small = [names[k] for k in np.flatnonzero((counts > 0) & (counts < SMALL))]
     predicted = table.labels[-1].sum(axis=1)
@@ -63,6 +72,15 @@ def notes(
                 f"{overall:.0%}: check some by hand."
             )
     return tuple(said)
+
+
+def _too_weak(able: Ability) -> str:
+    return (
+        "The network may be too weak to tell its own mistakes from wrong labels: its predictions agree with "
+        f"{able.surest:.0%} of the labels where it is surest, and with {able.overall:.0%} of all. The noise rates may "
+        "be far too high, so their intervals reach far down; a stronger network, or checking some examples by hand, "
+        "would tell."
+    )
 
 
 def _kind(found: Slope) -> str:
