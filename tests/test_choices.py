@@ -10,12 +10,10 @@ from PIL import Image
 from torch import nn
 
 import smallloss as sl
-from smallloss import choices, cleaning
-from smallloss.choices import fit
+from smallloss import cleaning
 from smallloss.cli import main
-from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError
-from smallloss.methods import presets
+from smallloss.methods import fitting
 
 
 class StoppedError(Exception):
@@ -105,47 +103,14 @@ def test_co_teaching_of_one_module_is_refused_before_training(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-NOTHING_ASKED = {"preset": None, "epochs": None, "settings": {}}
-
-
-def fitted(n: int, name: str, **asked) -> presets.Settings:
-    pictures = Dataset(np.zeros((n, 1, 1, 1), np.uint8), np.arange(n) % 2, ("a", "b"))
-    return fit(presets.get(name), pictures, "cuda" if name == "fast" else "cpu", NOTHING_ASKED | asked)
-
-
-@pytest.mark.parametrize("preset, n", [("cpu", 10_000), ("fast", 20_000), ("fast", 10**6)])
-def test_a_preset_is_as_it_is_for_the_data_it_was_made_for(preset, n):
-    assert fitted(n, preset) == presets.get(preset)
-
-
-@pytest.mark.parametrize("n, batch", [(3, 8), (50, 8), (300, 16), (1000, 32), (4095, 128), (4096, 256)])
-def test_few_pictures_come_in_small_batches(n, batch):
-    """On a GPU too, where 300 of them would be one step an epoch, and their average the weights at random."""
-    small = fitted(n, "fast")
-    assert small.stage1.batch == small.rsl.batch == batch
-    assert small.stage1.ema_warmup
-    assert small.stage1.epochs == presets.get("fast").stage1.epochs
-    assert fitted(n, "cpu").stage1.batch == min(batch, 64)
-
-
-@pytest.mark.parametrize("n, epochs", [(40_000, 30), (60_000, 20), (100_000, 12), (10**6, 10)])
-def test_very_many_pictures_on_a_cpu_are_seen_less_often(n, epochs):
-    assert fitted(n, "cpu").stage1.epochs == epochs
-
-
-def test_what_was_asked_for_is_not_fitted():
-    assert fitted(50, "fast", preset="fast") == presets.get("fast")
-    assert fitted(10**5, "cpu", epochs=30).stage1.epochs == 30
-    own = fitted(50, "fast", settings={"stage1.batch": "32", "rsl.epochs": 3})
-    assert (own.stage1.batch, own.rsl.batch, own.rsl.epochs) == (256, 8, presets.get("fast").rsl.epochs)
-
-
 def test_the_fit_is_said(untrained, tmp_path, monkeypatch):
     pictures = np.zeros((40, 96, 96, 3), np.uint8), np.arange(40) % 2
     words = chosen(pictures, tmp_path)
-    assert words["epochs"] == "30, the preset's; batches of 8, since there are few pictures"
+    assert words["epochs"] == "30, the preset's; batches of 8 and steps of 0.035, since there are few pictures"
     assert "it sees them at 32 x 32" in words["net"]
     assert words["input"] == "96 x 96 in colour."
-    monkeypatch.setattr(choices, "_VIEWS", 20 * 40)
+    words = chosen(pictures, tmp_path / "own step", settings={"stage1.lr": 0.2})
+    assert words["epochs"] == "30, the preset's; batches of 8, since there are few pictures"
+    monkeypatch.setattr(fitting, "_VIEWS", 20 * 40)
     words = chosen(pictures, tmp_path / "many")["epochs"]
     assert words.startswith("20, not the preset's 30, since there are so many pictures")

@@ -17,35 +17,6 @@ from smallloss.run_files import net_name
 
 _THINGS = {"pictures": "pictures", "features": "rows of features", "text": "texts", "table": "rows"}
 _AS_ASKED = "as asked"
-_STEPS = 16  # an epoch has at least as many, or there are too few to learn anything
-_SMALLEST_BATCH = 8
-_MEMORIES = 3  # steps, in those that an average of the weights remembers; with fewer it never leaves its beginning
-_VIEWS = 1_200_000  # pictures seen in a stage on a CPU: some five minutes on two free cores at 32 x 32
-_FEWEST_EPOCHS = 10
-
-
-def fit(settings: Settings, dataset: Dataset, device: str, asked: Mapping[str, Any]) -> Settings:
-    """A preset that was not asked for is fitted to the number of pictures; what was asked for stays.
-
-    Few pictures: smaller batches and an average with a shorter memory. Very many on a CPU: fewer epochs.
-    """
-    if asked["preset"] is not None or not dataset.is_image:
-        return settings
-    n = len(dataset)
-    changes: dict[str, Any] = {}
-    for stage in ("stage1", "rsl"):
-        recipe = getattr(settings, stage)
-        enough = max(_FEWEST_EPOCHS, _VIEWS // n) if device == "cpu" and asked["epochs"] is None else recipe.epochs
-        epochs = changes[f"{stage}.epochs"] = min(recipe.epochs, enough)
-        batch = changes[f"{stage}.batch"] = min(recipe.batch, max(_SMALLEST_BATCH, _power_of_two(n // _STEPS)))
-        if recipe.ema is not None and epochs * n / batch < _MEMORIES / (1 - recipe.ema):
-            changes[f"{stage}.ema_warmup"] = True
-    return presets.change(settings, {name: new for name, new in changes.items() if name not in asked["settings"]})
-
-
-def _power_of_two(n: int) -> int:
-    """The largest that is not above n."""
-    return 1 << max(0, n.bit_length() - 1)
 
 
 def choices(
@@ -60,7 +31,7 @@ def choices(
         "preset": _preset(settings.preset, task.device.type, asked),
         "net": _net(task.dataset, settings, asked),
         "epochs": _epochs(settings, asked),
-        "method": f"{asked['method']}, beside plain cross entropy",
+        "method": _method(asked["method"]),
         "noise": _noise(known, asked["estimate"]),
     }
 
@@ -126,8 +97,14 @@ def _epochs(settings: Settings, asked: Mapping[str, Any]) -> str:
     why = _AS_ASKED if own else "the preset's"
     if not own and recipe.epochs < preset.epochs:
         why = f"not the preset's {preset.epochs}, since there are so many pictures"
-    batch = f"; batches of {recipe.batch}, since there are few pictures" if recipe.batch < preset.batch else ""
-    return f"{recipe.epochs}, {why}{batch if 'stage1.batch' not in asked['settings'] else ''}"
+    if recipe.batch >= preset.batch or "stage1.batch" in asked["settings"]:
+        return f"{recipe.epochs}, {why}"
+    step = "" if "stage1.lr" in asked["settings"] else f" and steps of {recipe.lr:.2g}"
+    return f"{recipe.epochs}, {why}; batches of {recipe.batch}{step}, since there are few pictures"
+
+
+def _method(name: str) -> str:
+    return f"{name}, alone" if name == "cross_entropy" else f"{name}, beside plain cross entropy"
 
 
 def _noise(known: Knowledge, estimate: bool) -> str:

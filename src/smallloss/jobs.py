@@ -1,5 +1,6 @@
 """Small jobs on files: corrupt a column of labels, select from losses recorded elsewhere. No torch."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,10 @@ import numpy as np
 from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.selection import Selection, select
 from smallloss.criterion.transition import from_spec
-from smallloss.data.labels import encode_labels
+from smallloss.data.labels import alike_note, encode_labels
 from smallloss.data.matrix import read_transition
 from smallloss.data.npz import read_npy
-from smallloss.data.rates import parse_rates
+from smallloss.data.rates import read_rates
 from smallloss.data.scores import read_scores
 from smallloss.data.tables import read_table, write_table
 from smallloss.errors import InputError
@@ -25,6 +26,7 @@ def corrupt_file(
 
     `noise` is a kind with its rate (uniform:0.5) or a file that holds T. Other columns of a table are kept.
     """
+    _refuse_overwriting(out, labels, noise)
     kept, values = _label_column(labels, column)
     codes, classes = encode_labels(values)
     T = _transition(noise, classes, class_map)
@@ -38,14 +40,30 @@ def select_file(
     losses: Path, out: Path, *, noise_rate: str | None = None, transition: Path | None = None, **options: Any
 ) -> Selection:
     """Rank and select from a table or npz of losses; write one row per example, in input order."""
+    if (noise_rate is None) == (transition is None):
+        raise InputError(
+            "How many labels are wrong must be known here: give --noise-rate (0.2, or cat=0.3,dog=0.1, or a csv) or "
+            "--transition (a file that holds T), one of them; `smallloss clean` estimates it."
+        )
+    _refuse_overwriting(out, losses, noise_rate, transition)
     scores = read_scores(losses)
-    rates = None if noise_rate is None else parse_rates(noise_rate)
     _, classes = encode_labels(scores.labels)  # numbers in the order of numbers, as in `clean`: T may be unnamed
+    rates, upper = (None, None) if noise_rate is None else read_rates(noise_rate, classes)
     T = None if transition is None else read_transition(transition, classes)
-    selection = select(scores.mean, scores.labels, noise_rate=rates, transition=T, classes=classes, **options)
+    selection = select(
+        scores.mean, scores.labels, noise_rate=rates, upper=upper, transition=T, classes=classes, **options
+    )
+    selection = replace(selection, notes=(*selection.notes, *alike_note(classes)))
     table = selection.table()
     write_table(out, ({} if scores.ids is None else {"id": np.array(scores.ids)}) | table)
     return selection
+
+
+def _refuse_overwriting(out: Path, *sources: str | Path | None) -> None:
+    """What is read stays: --out is none of it, by whatever name or link."""
+    for source in sources:
+        if source is not None and out.exists() and Path(source).exists() and out.samefile(source):
+            raise InputError(f"--out {out} is the file that is read, {source}, and would be lost; name another.")
 
 
 def _label_column(path: Path, column: str) -> tuple[dict[str, Any], Any]:

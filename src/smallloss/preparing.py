@@ -1,6 +1,8 @@
 """From what the user names to what can be learnt from: the dataset, its parts, and what accuracy is taken on."""
 
 import hashlib
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,30 @@ from smallloss.data.source import load
 from smallloss.errors import InputError
 from smallloss.learning.embedding import Fill, embedded, no_fill
 from smallloss.learning.task import Check
+from smallloss.methods import presets
 from smallloss.models.backbone import name_of
+from smallloss.models.registry import require_known
+
+
+def refuse_early(out: str | Path | None, preset: str | None, net: Any, changes: Mapping[str, Any]) -> None:
+    """What can be refused before any data is read: it may take minutes to read it all."""
+    if preset is not None:
+        presets.get(preset)
+    for name in (net, changes.get("net"), changes.get("final_net")):
+        if name != "none":  # the way to say on the command line that there is no final_net
+            require_known(name)
+    if out is None:
+        return
+    place = Path(out)
+    there = next(path for path in (place, *place.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise InputError(f"--out {out} cannot be a folder: {there} is a file; name another place")
+    try:
+        tempfile.TemporaryDirectory(prefix=".smallloss-", dir=there).cleanup()
+    except OSError as error:
+        raise InputError(
+            f"--out {out}: nothing can be written in {there} ({error.strerror}); name another place"
+        ) from None
 
 
 def dataset_of(data: Any, label: str | None, labels: str | Path | None) -> Dataset:

@@ -122,6 +122,49 @@ def test_classes_left_out_are_named_and_do_not_stop_the_others():
     assert quotas([100, 60], 0.0, [1.0, 0.0], gamma="none").num.tolist() == [100, 60]
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_a_class_that_gives_no_whole_example_costs_the_others_nothing(known):
+    """A label written wrongly once: n = 1, and most of that one is noise."""
+    alone = quotas([160, 160], 0.09, [0.5, 0.5], upper=None if known else [0.14, 0.14])
+    upper = None if known else [0.14, 0.14, 0.97]
+    quota = quotas([160, 160, 1], [0.09, 0.09, 0.69], [0.4985, 0.4985, 0.003], upper=upper, classes=["a", "b", "aa"])
+    assert quota.num.tolist() == [*alone.num.tolist(), 0]
+    assert quota.gamma == alone.gamma == 1
+    assert quota.left_out == {"aa": "not one whole example of it can be kept"}
+
+
+def test_a_class_that_gives_one_example_is_balanced_as_eq_2_says():
+    """1 of 4 at a known rate: m = 1 / p of it, and the others keep the middle between that and all they have."""
+    prior = np.array([0.4975, 0.4975, 0.005])
+    quota = quotas([200, 200, 4], [0.0, 0.0, 0.6875], prior)
+    assert quota.available.tolist() == [200, 200, 1]
+    assert quota.m == pytest.approx(1 / 0.005)
+    assert quota.num.tolist() == [149, 149, 1]  # (200 + 200 / .4975) / 2 of which p is theirs
+
+
+def test_how_little_is_known_of_a_rare_class_costs_the_others_nothing():
+    """Rates alike, but of 4 examples nobody can be sure: only that class is held back."""
+    n, prior = np.array([200, 200, 4]), np.array([200, 200, 4]) / 404
+    sure = quotas(n, 0.1, prior, upper=[0.15, 0.15, 0.15])
+    unsure = quotas(n, 0.1, prior, upper=[0.15, 0.15, 0.6])
+    assert sure.num.tolist() == [170, 170, 3]
+    assert unsure.num.tolist() == [170, 170, 1]
+
+
+@given(st.data())
+def test_less_certainty_of_one_class_never_takes_from_another(data):
+    c = data.draw(st.integers(2, 6))
+    n = np.array(data.draw(st.lists(st.integers(1, 400), min_size=c, max_size=c)))
+    rate = np.array(data.draw(st.lists(st.floats(0, 0.8), min_size=c, max_size=c)))
+    upper = rate + (1 - rate) * np.array(data.draw(st.lists(st.floats(0, 0.9), min_size=c, max_size=c)))
+    wider = upper.copy()
+    wider[0] += (1 - upper[0]) * data.draw(st.floats(0, 0.9))
+    before, after = (quotas(n, rate, n / n.sum(), upper=high) for high in (upper, wider))
+    if (before.available[0] > 0) == (after.available[0] > 0):
+        assert after.num[1:].tolist() == before.num[1:].tolist()
+    assert after.num[0] <= before.num[0]
+
+
 def test_nothing_at_all_is_no_division_by_zero():
     quota = quotas([0, 0], 0.1, [0.5, 0.5])
     assert quota.num.tolist() == [0, 0]

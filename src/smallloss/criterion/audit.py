@@ -5,13 +5,13 @@ of each label: right | wrong, it is X | none of the classes | unsure. Unsure ans
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from smallloss.criterion.labels import listed
-from smallloss.criterion.selection import LIKELY_WRONG, REASONS
+from smallloss.criterion.selection import LIKELY_WRONG, REASONS, SAFETY, Selection
 from smallloss.errors import InputError
 
 KEPT, DROPPED = 40, 20  # answers asked for in each stratum
@@ -166,15 +166,43 @@ def pin(score: Any, class_index: np.ndarray, pinned: Mapping[int, int]) -> np.nd
     return scores
 
 
+def in_words(class_index: np.ndarray, pinned: Mapping[int, int]) -> str:
+    """What became of the answers, for the notes of a run."""
+    right = sum(true == class_index[i] for i, true in pinned.items())
+    none = sum(true == NONE for true in pinned.values())
+    return (
+        f"{len(pinned)} answers by hand are respected: {right} right, which come first in their class; "
+        f"{len(pinned) - right - none} wrong and {none} of none of the classes, which are not ranked."
+    )
+
+
+def without_answered(selection: Selection, index: np.ndarray, pinned: Mapping[int, int]) -> Selection:
+    """The selection of the rows `index`, its notes calling nothing unseen that a person found wrong."""
+    labels = zip(index.tolist(), selection.class_index.tolist(), strict=True)
+    by_hand = sum(pinned.get(row, label) != label for row, label in labels)
+    unseen = np.count_nonzero(selection.rank_in_class == 0) - by_hand
+    said = [note for note in selection.notes if not note.endswith("never seen and are not ranked.")]
+    if unseen:
+        said.append(f"{unseen} examples were never seen and are not ranked.")
+    return replace(selection, notes=tuple(said))
+
+
 def mark(table: dict[str, Any], class_index: np.ndarray, classes: Sequence[Any], pinned: Mapping[int, int]) -> None:
-    """Write the answers into a table of examples: the wrong flagged with their new label, the right cleared."""
-    table["audit_answer"] = np.full(len(class_index), None, object)
-    table["audited_label"] = np.full(len(class_index), None, object)
+    """Write the answers into a table of examples: the wrong flagged with their new label, the right cleared.
+
+    What was marked before stays, unless it is answered anew; no suggestion of the network stands beside an answer.
+    """
+    for name in ("audit_answer", "audited_label"):
+        table.setdefault(name, np.full(len(class_index), None, object))
     for i, true in pinned.items():
         right = true == class_index[i]
         table["is_label_issue"][i] = not right
         table["label_score"][i] = float(right)
         table["audit_answer"][i] = "right" if right else "none" if true == NONE else "wrong"
         table["audited_label"][i] = None if true == NONE else classes[true]
+        if "suggested_label" in table:
+            table["suggested_label"][i] = None
         if not right:
             table["selected"][i], table["weight"][i], table["reason"][i] = False, 0.0, REASONS[LIKELY_WRONG]
+        elif table["reason"][i] == REASONS[LIKELY_WRONG]:
+            table["reason"][i] = REASONS[SAFETY]  # not learnt from, but nothing is wrong with it

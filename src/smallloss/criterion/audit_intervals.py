@@ -5,13 +5,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import bdtr, expit, logit
+from scipy.special import bdtr, betaincinv, expit, logit, ndtri
 from scipy.stats import binom
 
 from smallloss.criterion.audit import Answers, Ranked
 from smallloss.criterion.estimate.audited import OWN, clopper_pearson
+from smallloss.criterion.selection import SAFETY_LEVEL
 
 LEVEL = 0.95
+JEFFREYS = 0.5  # of an answer: what is believed of a rate before anybody is asked
 RATE_LEVEL = 0.90  # of the intervals of noise rates, the estimated and the audited alike
 
 _TRIED = 101  # rates of the first stratum among which the worst is looked for
@@ -129,15 +131,28 @@ class Rates:
     noise_rate: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    source: tuple[str, ...]  # per class: "as before", "shifted with all" or "its own answers"
+    source: tuple[str, ...]  # per class, one of the words below
+
+    @property
+    def upper(self) -> np.ndarray:
+        """How high they may be for the next selection: the upper ends at SAFETY_LEVEL, where a normal one would be.
+
+        NaN for a rate that was given as known and that no answer has moved.
+        """
+        nearer = ndtri((1 + SAFETY_LEVEL) / 2) / ndtri((1 + RATE_LEVEL) / 2)
+        return np.where(self.high > self.low, self.noise_rate + nearer * (self.high - self.noise_rate), np.nan)
+
+
+AS_BEFORE, SHIFTED, OWN_ANSWERS, COMBINED = "as before", "shifted with all", "its own answers", "estimate and answers"
 
 
 def corrected(answers: Answers, selection: Ranked, rates: Any, low: Any = None, high: Any = None) -> Rates:
-    """The noise rates to select with next. What the answers do not contradict stays as it was.
+    """The noise rates to select with next; finite answers never make one 0 or 1.
 
-    Where they contradict the rates as a whole, all share one shift on the logit scale, with which they reach the
-    audited rate of the whole dataset; its interval carries over to theirs. A class of OWN answers or more speaks
-    for itself where it contradicts its rate, or knows it better than `low` and `high` do.
+    Where the answers contradict the rates as a whole, all share one shift on the logit scale, with which they reach
+    the audited rate of the whole dataset; its interval carries over to theirs. A class of OWN answers or more speaks
+    for itself where the two intervals have nothing in common, or where all are shifted and its own is the narrower.
+    Otherwise its answers are counted together with as many as the estimate is worth (a Beta of its mean and spread).
     """
     before = np.asarray(rates, np.float64)
     bounds = [before if bound is None else np.asarray(bound, np.float64) for bound in (low, high)]
@@ -146,21 +161,47 @@ def corrected(answers: Answers, selection: Ranked, rates: Any, low: Any = None, 
     least = 0.5 / (n + 1)  # a rate of 0 has no logit
     odds = [logit(np.clip(values, least, 1 - least)) for values in (before, *bounds)]
     whole = noise_rate(answers, selection, level=RATE_LEVEL)
-    source = ["as before"] * len(before)
-    out = [before.copy(), bounds[0].copy(), bounds[1].copy()]
+    source = [AS_BEFORE] * len(before)
+    out = np.array([before, *bounds])
     if not whole.low <= weight @ before <= whole.high:
-        source = ["shifted with all"] * len(before)
-        out = [expit(x + _shift(odds[0], weight, target)) for x, target in zip(odds, whole, strict=True)]
-    for k in range(len(before)):
-        own = noise_rate(answers, selection, k, RATE_LEVEL) if answers.counts(k)[1].sum() >= OWN else None
-        vague = bounds[1][k] - bounds[0][k]
-        if own is not None and (not own.low <= before[k] <= own.high or own.high - own.low < vague):
-            source[k] = "its own answers"
-            for values, end in zip(out, own, strict=True):
-                values[k] = end
-    below_one = np.nextafter(1.0, 0.0)
-    value, lower, upper = (np.clip(values, 0.0, below_one) for values in out)
+        source = [SHIFTED] * len(before)
+        targets = (_mean(believed(answers, selection), whole), whole.low, whole.high)
+        out = np.array([expit(x + _shift(odds[0], weight, target)) for x, target in zip(odds, targets, strict=True)])
+    for k in [k for k in range(len(before)) if answers.counts(k)[1].sum() >= OWN]:
+        own, belief = noise_rate(answers, selection, k, RATE_LEVEL), believed(answers, selection, k)
+        vague, apart = bounds[1][k] - bounds[0][k], own.high < out[1, k] or out[2, k] < own.low
+        if apart or (source[k] == SHIFTED and own.high - own.low < vague):
+            source[k], out[:, k] = OWN_ANSWERS, (_mean(belief, own), own.low, own.high)
+        elif source[k] == AS_BEFORE and vague > 0:
+            worth = _worth(float(np.clip(before[k], least[k], 1 - least[k])), vague)
+            wrong, right = worth + np.maximum(belief - JEFFREYS, 0)
+            ends = betaincinv(wrong, right, [(1 - RATE_LEVEL) / 2, (1 + RATE_LEVEL) / 2])
+            source[k], out[:, k] = COMBINED, (wrong / (wrong + right), *ends)
+    value, lower, upper = np.clip(out, 0.0, np.nextafter(1.0, 0.0))
     return Rates(value, np.minimum(lower, value), np.maximum(upper, value), tuple(source))
+
+
+def believed(answers: Answers, selection: Ranked, label: int | None = None) -> np.ndarray:
+    """(a, b) of the Beta that the answers alone make of a noise rate.
+
+    In each stratum it is Jeffreys' posterior, Beta(wrong + 1/2, right + 1/2); over both, the Beta with the mean and the
+    variance of their weighted sum. With one stratum that is the same.
+    """
+    wrong, answered = answers.counts(label)
+    W = sizes(selection, label) / sizes(selection, label).sum()
+    rate = (wrong + JEFFREYS) / (answered + 2 * JEFFREYS)
+    mean, variance = W @ rate, W**2 @ (rate * (1 - rate) / (answered + 2 * JEFFREYS + 1))
+    return np.array([mean, 1 - mean]) * (mean * (1 - mean) / variance - 1)
+
+
+def _mean(belief: np.ndarray, inside: Interval) -> float:
+    return float(np.clip(belief[0] / belief.sum(), inside.low, inside.high))
+
+
+def _worth(rate: float, width: float) -> np.ndarray:
+    """(wrong, right) answers that leave a rate as uncertain as an estimate with an interval of this width is."""
+    deviation = width / (2 * ndtri((1 + RATE_LEVEL) / 2))
+    return np.array([rate, 1 - rate]) * max(rate * (1 - rate) / deviation**2 - 1, 1.0)
 
 
 def _shift(odds: np.ndarray, weight: np.ndarray, target: float) -> float:

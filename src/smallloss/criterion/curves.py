@@ -12,12 +12,14 @@ class LossCurves:
     """The losses of at most SAMPLED examples, drawn at random, over the first EPOCHS epochs, in float32.
 
     Which examples are kept and which are likely wrong is known only at the end, so single losses must be kept.
+    `start` is the epoch of the training that was recorded first, counted from 0.
     """
 
     def __init__(self, n: int) -> None:
         self.index = np.arange(n)
         if n > SAMPLED:
             self.index = np.sort(np.random.default_rng(0).choice(n, SAMPLED, replace=False))
+        self.start = 0
         self.rows: list[np.ndarray] = []  # one an epoch, float32, NaN where the example was not seen
 
     def append(self, epoch: int, last_loss: np.ndarray, last_epoch: np.ndarray) -> None:

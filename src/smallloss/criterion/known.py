@@ -27,6 +27,8 @@ def check_scores(score: np.ndarray, class_index: np.ndarray, kappa: float, weigh
 
 def rates_of(noise_rate: Any, transition: Any, prior: Any, names: list[Any], notes: list[str]) -> Any:
     """eta of each class: as given, or from T and the prior."""
+    if noise_rate is not None and transition is not None:
+        raise InputError("noise_rate and transition both say how many labels are wrong: give one of them.")
     if noise_rate is not None:
         return by_class("noise_rate", noise_rate, names, notes)
     if transition is not None:

@@ -33,7 +33,7 @@ def safe_proportion(noise_rate: Any, upper80: Any, beta: float = 0.2) -> Any:
 def balance(available: np.ndarray, prior: np.ndarray) -> tuple[Any, Any]:
     """m = min_i prop(i) n_i / p_i and gamma_1 = max_i prop(i) n_i / (p_i m) (Section 4).
 
-    `available` is prop(i) n_i. Classes with nothing to give, or with p_i = 0, have no say.
+    `available` is prop(i) n_i, 0 for a class with nothing to give. Such a class, or one with p_i = 0, has no say.
     """
     counted = (available > 0) & (prior > 0)
     if not counted.any():
@@ -78,7 +78,8 @@ def quotas(
 ) -> Quota:
     """Eq. 2 for classes of `n` examples: how many to keep of each.
 
-    upper: how high the rates may be, where they were estimated: no class keeps more than 1 - upper of itself.
+    upper: how high the rates may be, where they were estimated: Eq. 2 is that of the rates themselves, and no class
+    keeps more than 1 - upper of itself. How little is known of one class costs the others nothing.
     gamma: "middle" is (gamma_0 + gamma_1) / 2, "none" is gamma_1 (no balancing), or a number >= 1. With an
     unknown prior (None) there is nothing to balance towards, and gamma is gamma_1 whatever was asked.
     rounding: "safe" forgives rounding errors; "raw" truncates as the authors' code does.
@@ -92,13 +93,17 @@ def quotas(
     p = None if prior is None else _prior(prior, names)
     _check_options(beta, gamma, rounding, class_size)
 
-    prop = proportion(rates, beta) if upper is None else safe_proportion(rates, _rates(upper, names), beta)
     size = np.full(c, counts.sum() / c) if class_size == "nominal" else counts
+    estimated = prop = proportion(rates, beta)
+    if upper is not None:
+        prop = safe_proportion(rates, _rates(upper, names), beta)
     available = prop * size
+    whole = _whole(available, counts, rounding)
     m = gamma_1 = used = None
     num = available
     if p is not None:
-        m, gamma_1 = (float(x) for x in balance(available, p))
+        # A class that gives no whole example cannot be balanced by keeping less of the others.
+        m, gamma_1 = (float(x) for x in balance(np.where(whole > 0, estimated * size, 0), p))
         used = _gamma(gamma, gamma_1)
         if gamma != "none":
             # from gamma_1 on Eq. 2 is prop(i) n_i; said outright, so that rounding cannot lose an example
@@ -108,12 +113,12 @@ def quotas(
         prior=p,
         noise_rate=rates,
         proportion=prop,
-        available=_whole(available, counts, rounding),
+        available=whole,
         m=m,
         gamma_1=gamma_1,
         gamma=used,
         num=_whole(num, counts, rounding),
-        left_out=_left_out(names, counts, p, prop),
+        left_out=_left_out(names, counts, p, prop, whole),
     )
 
 
@@ -132,7 +137,9 @@ def _gamma(gamma: Gamma, gamma_1: float) -> float:
     return (1 + gamma_1) / 2 if gamma == "middle" else float(gamma)
 
 
-def _left_out(names: list[Hashable], n: np.ndarray, prior: np.ndarray | None, prop: np.ndarray) -> dict[Hashable, str]:
+def _left_out(
+    names: list[Hashable], n: np.ndarray, prior: np.ndarray | None, prop: np.ndarray, whole: np.ndarray
+) -> dict[Hashable, str]:
     reasons: dict[Hashable, str] = {}
     for i, name in enumerate(names):
         if n[i] == 0:
@@ -141,6 +148,8 @@ def _left_out(names: list[Hashable], n: np.ndarray, prior: np.ndarray | None, pr
             reasons[name] = "its prior is 0"
         elif prop[i] <= 0:
             reasons[name] = "its proportion is 0"
+        elif prior is not None and whole[i] == 0:
+            reasons[name] = "not one whole example of it can be kept"
     return reasons
 
 

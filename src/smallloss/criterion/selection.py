@@ -15,6 +15,8 @@ from smallloss.criterion.weights import label_scores, weights
 from smallloss.errors import InputError
 
 SAFETY_LEVEL = 0.8  # where rates are estimated, prop(i) stays below 1 minus the upper end of this interval
+FEW = 10  # of so many one is a tenth, as much as that interval leaves beyond its end
+DOUBT = 0.2  # of those that an estimated rate calls right, the share that its interval puts in doubt: vague from here
 KAPPA = -float(np.log(0.7))
 REASONS = (
     "kept",
@@ -190,7 +192,7 @@ def select(
     # A nominal class size may allow more than (1 - eta_k) n_k; what is selected is never called likely wrong.
     trusted = np.maximum(whole_part((1 - quota.noise_rate) * n), quota.num)
     if upper is not None:
-        trusted = _spare(trusted, n, quota.noise_rate, names, notes)
+        trusted = _spare(trusted, n, quota.noise_rate, np.asarray(upper), names, notes)
     return Selection(
         score=values,
         classes=classes,
@@ -205,13 +207,17 @@ def select(
     )
 
 
-def _spare(trusted: np.ndarray, n: np.ndarray, rate: np.ndarray, names: list[Any], notes: list[str]) -> np.ndarray:
+def _spare(
+    trusted: np.ndarray, n: np.ndarray, rate: np.ndarray, upper: np.ndarray, names: list[Any], notes: list[str]
+) -> np.ndarray:
     """Where the rate is an estimate, a class too small for it to be evidence has nothing that is likely wrong.
 
     By the letter of rank > (1 - eta_k) n_k the only example of a class is wrong at any rate above 0. But there is
     nothing to rank it against; and of two or three, one is wrong only if the rate makes for half an example at least.
+    A network hardly learns a class of ten: its rate is then high because little is known, and the interval shows it.
     """
-    too_few = ((n == 1) | (rate * n < 0.5)) & (trusted < n)
+    vague = (n <= FEW) & (upper - rate >= DOUBT * (1 - rate))
+    too_few = ((n == 1) | (rate * n < 0.5) | vague) & (trusted < n)
     if too_few.any():
         spared = [name for name, few in zip(names, too_few, strict=True) if few]
         notes.append(f"Too few examples of {listed(spared)} to call any of them likely wrong at their estimated rate.")
@@ -272,10 +278,19 @@ def precision_recall(mask: Any, is_right: Any) -> PrecisionRecall:
 
 
 def _remarks(quota: Quota, names: list[Any], never_seen: int) -> list[str]:
-    remarks = [f"Class {name!r} is left out of the balance: {why}." for name, why in quota.left_out.items()]
+    remarks = [
+        _left_out(why, [name for name in names if quota.left_out.get(name) == why])
+        for why in dict.fromkeys(quota.left_out.values())
+    ]
     empty = [name for name, num in zip(names, quota.num, strict=True) if num == 0]
     if empty:
         remarks.append(f"Nothing is kept of {listed(empty)}.")
     if never_seen:
         remarks.append(f"{never_seen} examples were never seen and are not ranked.")
     return remarks
+
+
+def _left_out(why: str, names: list[Any]) -> str:
+    if len(names) == 1:
+        return f"Class {names[0]!r} is left out of the balance: {why}."
+    return f"Classes {listed(names)} are left out of the balance, each for this: {why}."

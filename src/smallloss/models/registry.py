@@ -27,6 +27,12 @@ def names() -> tuple[str, ...]:
     return tuple(_NETS)
 
 
+def require_known(net: Any) -> None:
+    """A name is one of ours; what is no name is the user's own."""
+    if isinstance(net, str) and net not in _NETS:
+        raise InputError(f"There is no network named {net!r}; the known ones are {', '.join(names())}.")
+
+
 def build(
     net: str | nn.Module | Callable[..., nn.Module],
     *,
@@ -52,8 +58,7 @@ def build(
 
 
 def _build_known(name: str, classes: int, in_shape: tuple[int, ...], settings: dict[str, Any]) -> nn.Module:
-    if name not in _NETS:
-        raise InputError(f"There is no network named {name!r}; the known ones are {', '.join(names())}.")
+    require_known(name)
     if name != "mlp" and len(in_shape) != 3:
         raise InputError(f"{name} needs pictures, but each input has the shape {tuple(in_shape)}; use mlp instead.")
     file, class_name = _NETS[name].split(":")

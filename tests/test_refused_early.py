@@ -1,0 +1,92 @@
+"""What is wrong with a command is said before its data is read, and before anything is printed or written."""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import smallloss as sl
+from smallloss.errors import InputError
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(40, 3)).astype(np.float32), np.arange(40) % 2
+
+
+def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: Any) -> str:
+    from smallloss.cli import main
+
+    monkeypatch.setattr(sys, "argv", ["smallloss", *map(str, arguments)])
+    monkeypatch.delenv("SMALLLOSS_DEBUG", raising=False)
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    said = capsys.readouterr()
+    assert stopped.value.code == 2, said
+    assert not said.out  # no choices are told for a run that will not be
+    assert said.err.startswith("smallloss: ")
+    return said.err
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--net", "mpl"], "no network named 'mpl'"),
+        (["--set", "net=mpl"], "no network named 'mpl'"),
+        (["--set", "final_net=mpl"], "no network named 'mpl'"),
+        (["--preset", "fats"], "no preset named 'fats'"),
+        (["--device", "tpu"], "no device named 'tpu'"),
+        (["--out", "notes.txt"], "notes.txt is a file"),
+        (["--out", "notes.txt/run"], "notes.txt is a file"),
+        (["--out", "/proc/1/run"], "nothing can be written in /proc/1"),
+    ],
+)
+def test_a_wrong_option_is_said_before_the_data_is_read(arguments, words, tmp_path, monkeypatch, capsys):
+    """There is no data: whoever reads it first speaks of that."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    assert words in refused(monkeypatch, capsys, "clean", "nowhere.npz", "--out", "run", *arguments)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_run_of_other_settings_or_a_wrong_net_is_refused_before_choices_are_told(tmp_path, monkeypatch, capsys):
+    data, out = tmp_path / "data.npz", tmp_path / "run"
+    np.savez(data, x=X, y=Y)
+    command = ["clean", data, "--out", out, "--noise-rate", "0.1", "--epochs", "1", "--device", "cpu"]
+    assert "small-convnet needs pictures" in refused(monkeypatch, capsys, *command, "--net", "small-convnet")
+    out.mkdir()
+    (out / "config.json").write_text(json.dumps({"smallloss_run": 1, "seed": 7}))
+    assert "holds a run with other settings" in refused(monkeypatch, capsys, *command)
+
+
+def test_rates_and_t_together_are_refused():
+    T = np.array([[0.9, 0.1], [0.1, 0.9]])
+    for ask in (lambda **known: sl.clean((X, Y), epochs=1, **known), lambda **known: sl.select(X[:, 0], Y, **known)):
+        with pytest.raises(InputError, match="noise_rate and transition both say how many"):
+            ask(noise_rate=0.3, transition=T)
+
+
+def test_nearly_equal_labels_are_told_with_the_choices_and_in_the_notes(tmp_path):
+    names = np.where(np.arange(40) % 8 == 0, "cat ", np.where(Y == 0, "cat", "dog"))
+    run = sl.clean((X, names), tmp_path / "run", noise_rate=0.1, epochs=1, device="cpu")
+    assert any("'cat' and 'cat '" in note for note in run.result.notes)
+    assert "'cat' and 'cat '" in json.loads((tmp_path / "run" / "config.json").read_text())["chosen"]["labels"]
+
+
+def test_a_full_disk_names_the_file_and_is_not_the_users_fault(tmp_path):
+    """A limit on the size of files stands for the end of the disk."""
+    table, out = tmp_path / "t.csv", tmp_path / "noisy.csv"
+    table.write_text("label\n" + "cat\ndog\n" * 2000)
+    code = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); from smallloss.cli import main; main()"
+    )
+    arguments = ["corrupt", table, "--noise", "uniform:0.2", "--out", out]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert f"{out} could not be written: File too large" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
