@@ -12,7 +12,9 @@ from smallloss.criterion.audit import NONE
 from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.selection import select
 from smallloss.criterion.transition import structured
+from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
+from smallloss.data.rates import read_rates
 from smallloss.errors import InputError
 from smallloss.files import write_json, write_npz
 from smallloss.report.examples import write_examples
@@ -198,6 +200,22 @@ def test_an_estimate_in_the_run_brings_its_intervals(folder: Path, tmp_path: Pat
     kept = [k for k in range(3) if rates.source[k] == "as before"]
     assert kept
     assert rates.low[kept] == pytest.approx(np.array(estimate["low"])[kept])
+
+
+def test_the_files_for_the_next_run_can_be_read_by_it(folder: Path, tmp_path: Path) -> None:
+    """Names that a spreadsheet would run stand there with an apostrophe; the upper ends of the rates come along."""
+    estimate = {"low": [0.25, 0.25, 0.0], "high": [0.35, 0.35, 0.05], "prior": [1 / 3] * 3}
+    write_json(folder / "estimate.json", estimate | {"transition": structured(0.3, [1, 0, 2]).tolist()})
+    audit(folder)
+    result = read_back(folder, answered(folder, tmp_path / "answers.csv"))
+    assert "'=dog" in (folder / "audit" / "rates.csv").read_text(encoding="utf-8")
+    rates, upper = read_rates(folder / "audit" / "rates.csv", CLASSES)
+    assert rates == dict(zip(CLASSES, result.rates.noise_rate.tolist(), strict=True))
+    assert upper is not None
+    assert (upper > list(rates.values())).all()
+    assert (upper < result.rates.high).all()
+    data = run_of(tmp_path / "same")
+    assert read_corrections(folder / "audit" / "corrections.csv", data) == result.pins
 
 
 def test_a_table_without_rows_is_a_sentence(folder: Path, tmp_path: Path) -> None:

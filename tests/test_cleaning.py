@@ -10,6 +10,16 @@ import smallloss as sl
 from smallloss.auditing import audit, read_back
 from smallloss.data import load
 from smallloss.errors import InputError
+from smallloss.report.examples import examples_table
+from smallloss.report.summary import notes
+
+
+def test_nothing_to_predict_gives_nothing():
+    x = np.random.default_rng(0).normal(size=(30, 2))
+    run = sl.clean((x, np.array(["cat", "dog", "eel"])[np.arange(30) % 3]), noise_rate=0.1, epochs=1)
+    for nothing in (x[:0], []):
+        assert run.predict(nothing).tolist() == []
+    assert set(run.predict(x)) <= {"cat", "dog", "eel"}
 
 
 def test_a_few_rows_repeated_over_and_over_are_held_out_from_all_the_same():
@@ -80,3 +90,29 @@ def test_where_nothing_is_selected_every_example_is_judged_all_the_same(method):
     assert any("The model is that of plain cross entropy" in note for note in run.result.notes)
     assert [one.method for one in run.result.accuracies] == ["cross_entropy"]
     assert run.predict(x).shape == (12,)
+
+
+def test_answers_by_hand_are_called_what_they_are(tmp_path):
+    x = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
+    y = np.arange(60) % 3
+    x[np.arange(60), y] += 3
+    answers = "".join(f"{i},{'right,' if i % 2 else 'wrong,' + str((y[i] + 1) % 3)}\n" for i in range(6))
+    (tmp_path / "c.csv").write_text(f"id,answer,true_label\n{answers}6,none,\n")
+    run = sl.clean((x, y), noise_rate=0.1, epochs=1, corrections=tmp_path / "c.csv")
+    said = " ".join(notes(run.result))
+    assert "7 answers by hand are respected: 3 right" in said
+    assert "3 wrong and 1 of none of the classes, which are not ranked" in said
+    assert "never seen" not in said
+    assert "never seen" not in examples_table(run.result)["reason"][:7]
+
+
+def test_a_file_of_rates_holds_the_quota_back_by_their_upper_ends(tmp_path):
+    x = np.random.default_rng(0).normal(size=(90, 4)).astype(np.float32)
+    labels = np.array(["=a", "b ", "c"])[np.arange(90) % 3]
+    kept = {}
+    for name, rates in (("known", ("0.1,", "0.1,")), ("estimated", ("0.1,0.6", "0.1,"))):
+        path = tmp_path / f"{name}.csv"
+        path.write_text(f"label,noise_rate,upper\n'=a,{rates[0]}\nb ,{rates[1]}\nc,0.1,\n")
+        kept[name] = sl.clean((x, labels), noise_rate=path, epochs=1).selection.quota.proportion
+    assert kept["known"] == pytest.approx([0.88] * 3)
+    assert kept["estimated"] == pytest.approx([0.4, 0.88, 0.88])

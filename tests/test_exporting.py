@@ -9,18 +9,22 @@ from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from pyarrow import parquet
 
+from smallloss.auditing import audit, read_back
+from smallloss.criterion.audit import NONE
 from smallloss.criterion.selection import select
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
 from smallloss.data.tables import read_table, write_table
 from smallloss.errors import InputError
 from smallloss.exporting import FORMATS, export
-from smallloss.files import write_json
+from smallloss.files import write_json, write_npz
 from smallloss.report.examples import write_examples
 from smallloss.report.formats import Names, safe_name
 from smallloss.report.result import Part, Result
@@ -48,7 +52,7 @@ HOSTILE = [
 ]
 
 
-def write_run(folder: Path, data: Dataset, *, source: str | None = None) -> Path:
+def write_run(folder: Path, data: Dataset, *, source: str | None = None, pins: dict[int, int] | None = None) -> Path:
     """A run as `clean` leaves it, without the training.
 
     Of each class, the last example in five is likely wrong and seen as the next class, but for the very last one,
@@ -68,11 +72,16 @@ def write_run(folder: Path, data: Dataset, *, source: str | None = None) -> Path
         part = select(score[index], names[data.labels[index]], rate, classes=names)
         parts.append(Part(split, index, part))
     result = Result(
-        data, parts, score, predicted, "mean_loss", None, [], "", [], {}, probability=np.linspace(0.5, 1, n)
-    )
+        data, parts, score, predicted, "mean_loss", None, [], "", [], {}, probability=np.linspace(0.5, 1, n),
+        pins=pins or {},
+    )  # fmt: skip
     facts: dict[str, Any] = {"name": data.name, "fingerprint": data.fingerprint(), "examples": n}
     folder.mkdir()
     write_json(folder / "config.json", {"smallloss_run": 1, "data": facts | ({"source": source} if source else {})})
+    chosen = parts[0].selection
+    columns = {"index": parts[0].index, "selected": chosen.mask, "rank_in_class": chosen.rank_in_class}
+    columns |= {"classes": np.array(data.classes), "noise_rate": np.asarray(chosen.quota.noise_rate)}
+    write_npz(folder / "selection.npz", columns)
     write_examples(result, folder)
     return folder
 
@@ -322,6 +331,194 @@ def test_a_file_name_that_is_no_utf8(tmp_path):
     assert export(run, tmp_path / "tasks.json", "labelstudio", data=pictures).written == 20
 
 
+# The columns of a table go with it.
+
+
+def write_own_table(path: Path) -> Path:
+    labels = ["-bird", "cat"] * EACH
+    table = pa.table(
+        {
+            "id": [f"=r{i}" for i in range(20)],
+            "text": [f"- text number {i}\nof some <b>length</b>, on {label}s" for i, label in enumerate(labels)],
+            "animal": labels,
+            "split": ["mine"] * 20,
+            "seen": pa.array([None if i == 3 else i / 2 for i in range(20)]),
+            "tags": [["a", "b"]] * 20,
+            "kind": pa.array(["=x", "y"] * 10).dictionary_encode(),
+        }
+    )
+    if path.suffix == ".csv":
+        rows = [{name: cell for name, cell in row.items() if name != "tags"} for row in table.to_pylist()]
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        parquet.write_table(table, path)
+    return path
+
+
+def run_of_table(folder: Path, ending: str) -> tuple[Path, Path]:
+    table = write_own_table(folder / f"t.{ending}")
+    run = write_run(folder / "run", load(table, label="animal"), source=str(table))
+    config = json.loads((run / "config.json").read_text())
+    config["data"]["label"] = "animal"
+    write_json(run / "config.json", config)
+    return run, table
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("to", ["csv", "parquet"])
+@pytest.mark.parametrize("given", [False, True], ids=["recorded", "given"])
+def test_a_cleaned_table_has_the_columns_of_the_own_one(tmp_path, ending, to, given):
+    run, table = run_of_table(tmp_path, ending)
+    if given:
+        table = table.rename(tmp_path / f"moved.{ending}")
+    where = {"data": table, "label": "animal"} if given else {}
+    done = export(run, tmp_path / f"clean.{to}", to, relabel=True, **where)
+    assert done.note == ""
+    rows = read_table(done.path)
+    ours = ["id", "label", "given_label", "weight", "split", "reason"]
+    tags = ["tags"] if ending == to == "parquet" else []
+    assert rows.column_names == [*ours, "text", "data_split", "seen", *tags, "kind"]
+    before = {row["id"]: row for row in read_table(table).to_pylist()}
+    if to == "csv":
+        before = {f"'{name}": row for name, row in before.items()}
+    assert len(rows) == 18
+    for row in rows.to_pylist():
+        own = before[row["id"]]
+        apostrophe = "'" if to == "csv" else ""
+        assert row["text"] == apostrophe + own["text"]
+        assert row["kind"] == (apostrophe if own["kind"] == "=x" else "") + own["kind"]
+        assert row["data_split"] == "mine"
+        assert (row["seen"] is None) == (own["seen"] is None)
+        assert row["seen"] is None or float(row["seen"]) == float(own["seen"])
+        assert row["given_label"] == (apostrophe if own["animal"] == "-bird" else "") + own["animal"]
+    if to == "parquet":
+        assert len(load(done.path)) == 18
+
+
+def test_a_table_of_pictures_keeps_its_columns_past_one_that_cannot_be_read(tmp_path):
+    pictures = write_pictures(tmp_path / "pictures", ["bird", "cat"])
+    (pictures / "bird" / "3.png").write_bytes(b"no picture")
+    cells = [f"pictures/{label}/{i}.png" for label in ("bird", "cat") for i in range(EACH)]
+    columns = {"path": cells, "label": [cell.split("/")[1] for cell in cells], "size": [f"size of {c}" for c in cells]}
+    table = write_table(tmp_path / "t.csv", columns)
+    run = write_run(tmp_path / "run", load(table), source=str(table))
+    rows = rows_of(export(run, tmp_path / "clean.csv", "csv", keep="all").path)
+    assert len(rows) == 19
+    assert all(row["size"] == f"size of {row['id']}" and row["path"] == row["id"] for row in rows)
+
+
+def test_where_the_columns_are_not_to_be_had_it_is_said_how_to_join(made, tmp_path):
+    folder = export(made[0], tmp_path / "a.csv", "csv")
+    assert folder.note == "To have more beside it, join it with pictures by id, the name of an example there."
+    run, table = run_of_table(tmp_path, "csv")
+    table.write_text(table.read_text().replace("=r7", "=r77"))
+    done = export(run, tmp_path / "b.csv", "csv")
+    assert "has changed since; join it with t.csv by id" in str(done)
+    assert read_table(done.path).column_names[-1] == "reason"
+    table.unlink()
+    assert "is gone: name it with --data, or join it with t.csv by id" in str(export(run, tmp_path / "c.csv", "csv"))
+    numbers = {"number": [i * i for i in range(20)], "label": ["bird"] * EACH + ["cat"] * EACH}
+    unnamed = write_run(tmp_path / "unnamed", load(write_table(tmp_path / "n.csv", numbers)))
+    assert "by id, the number of the row, from 0" in str(export(unnamed, tmp_path / "d.csv", "csv"))
+
+
+# What a person said comes before what the run thinks.
+
+ANSWERS = {
+    "bird/8.png": ("right", ""),  # the run: likely wrong, a cat
+    "bird/9.png": ("wrong", "cat"),  # likely wrong, the run knows not what
+    "cat/8.png": ("wrong", "bird"),  # likely wrong, a dog
+    "cat/9.png": ("none", ""),
+    "dog/8.png": ("unsure", ""),
+    "bird/3.png": ("wrong", "dog"),  # kept by the run, as is the next
+    "cat/3.png": ("none", ""),
+}
+
+
+def fill_in(run: Path, answers: dict[str, tuple[str, str]]) -> Path:
+    """The answers in the table that the audit of the run wrote, all of its examples drawn."""
+    rows = rows_of(audit(run, kept=100, dropped=100)[0])
+    for row in rows:
+        row["answer"], row["true_label"] = answers.get(row["id"], ("", ""))
+    with (run / "audit" / "audit.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    return run / "audit" / "audit.csv"
+
+
+@pytest.fixture(scope="module", params=["in the audit of the run", "in the corrections it was made with"])
+def answered_run(request, made, tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("answered") / "run"
+    data = load(made[1])
+    if request.param == "in the audit of the run":
+        read_back(write_run(place, data), fill_in(place, ANSWERS))
+        return place
+    pins = {}
+    for name, (answer, true) in ANSWERS.items():
+        if answer != "unsure":
+            index = list(data.ids).index(name)
+            pins[index] = NONE if answer == "none" else data.classes.index(true or name.split("/")[0])
+    return write_run(place, data, pins=pins)
+
+
+@pytest.mark.parametrize("keep", ["selected", "not likely wrong", "all"])
+@pytest.mark.parametrize("relabel", [False, True])
+def test_answers_by_hand_are_neither_lost_nor_overridden(answered_run, tmp_path, keep, relabel):
+    done = export(answered_run, tmp_path / "clean.csv", "csv", keep=keep, relabel=relabel)
+    label = {row["id"]: row["label"] for row in rows_of(done.path)}
+    assert label["bird/8.png"] == "bird"
+    assert not {"cat/9.png", "cat/3.png"} & label.keys()
+    named = {name: label.get(name) for name in ("bird/9.png", "cat/8.png", "bird/3.png")}
+    if not relabel:
+        assert set(named.values()) == {None}
+        assert "5 of them found wrong by hand" in str(done)
+    else:
+        assert named == {"bird/9.png": "cat", "cat/8.png": "bird", "bird/3.png": "dog"}
+        assert label["dog/8.png"] == "bird"  # unsure is no answer: the suggestion stands
+        assert (done.relabelled, done.by_hand) == (4, 3)
+        assert "1 under their suggested label, 3 under the label given by hand; " in str(done)
+    said = {row["id"]: row["audit_answer"] for row in rows_of(done.path) if row["audit_answer"]}
+    assert said == {name: ANSWERS[name][0] for name in ANSWERS if name in label and name != "dog/8.png"}
+    reasons = {row["id"]: row["reason"] for row in rows_of(done.path)}
+    assert reasons["bird/8.png"] != "likely wrong"
+
+
+def test_tools_that_show_every_example_are_told_the_answers(answered_run, made, tmp_path):
+    rows = rows_of(export(answered_run, tmp_path / "issues.csv", "cleanlab").path)
+    ids = [f"{c}/{i}.png" for c in ("bird", "cat", "dog") for i in range(10)]
+    issue = {id for id, row in zip(ids, rows, strict=True) if row["is_label_issue"] == "true"}
+    assert issue == {"bird/9.png", "cat/8.png", "cat/9.png", "bird/3.png", "cat/3.png", "dog/8.png", "dog/9.png"}
+    tasks = json.loads(export(answered_run, tmp_path / "t.json", "labelstudio", data=made[1]).path.read_text())
+    told = {
+        task["meta"]["id"]: [one["result"][0]["value"]["choices"][0] for one in task["annotations"]]
+        for task in tasks
+        if "annotations" in task
+    }
+    assert told == {
+        "bird/8.png": ["bird"], "bird/9.png": ["cat"], "cat/8.png": ["bird"], "cat/9.png": [],
+        "bird/3.png": ["dog"], "cat/3.png": [],
+    }  # fmt: skip
+    assert [task["meta"]["id"] for task in tasks if task["predictions"]] == ["dog/8.png"]
+    samples = json.loads(export(answered_run, tmp_path / "s.json", "fiftyone", data=made[1]).path.read_text())
+    audited = {sample["filepath"][-10:]: sample["audited_label"] for sample in samples if sample["audit_answer"]}
+    assert audited == {
+        "bird/8.png": "bird", "bird/9.png": "cat", "/cat/8.png": "bird", "/cat/9.png": None,
+        "bird/3.png": "dog", "/cat/3.png": None,
+    }  # fmt: skip
+
+
+def test_answers_that_were_not_read_back_are_not_passed_by(made, tmp_path):
+    run = write_run(tmp_path / "run", load(made[1]))
+    fill_in(run, ANSWERS)
+    with pytest.raises(InputError, match=r"holds answers that were not read back.*smallloss audit .* --answers"):
+        export(run, tmp_path / "clean.csv", "csv")
+    assert not (tmp_path / "clean.csv").exists()
+
+
 # What is refused, and leaves nothing behind.
 
 
@@ -340,11 +537,11 @@ def test_it_must_be_a_finished_run(made, tmp_path):
 def test_unknown_wishes_name_the_known_ones(made, tmp_path):
     with pytest.raises(InputError, match="folder, csv, parquet, cleanlab, labelstudio, fiftyone"):
         export(made[0], tmp_path / "a.csv", "xlsx")
-    with pytest.raises(InputError, match="selected, not likely wrong, all"):
+    with pytest.raises(InputError, match=r"--keep is .some.; it is one of selected, not likely wrong, all"):
         export(made[0], tmp_path / "a.csv", "csv", keep="some")
     with pytest.raises(InputError, match=r"does not end in \.csv"):
         export(made[0], tmp_path / "a.parquet", "csv")
-    with pytest.raises(InputError, match="copy goes with folder"):
+    with pytest.raises(InputError, match="--copy goes with --to folder"):
         export(made[0], tmp_path / "a.csv", "csv", copy=True)
     for options in ({"relabel": True}, {"keep": "selected"}):
         with pytest.raises(InputError, match="every example under its given label"):
@@ -426,7 +623,7 @@ def test_a_folder_that_fills_up_meanwhile_is_left_alone(made, tmp_path, monkeypa
 def test_the_originals_must_be_there_and_be_those_of_the_run(made, tmp_path, to):
     run, pictures = made
     out = tmp_path / ("out" if to == "folder" else "out.json")
-    with pytest.raises(InputError, match=f"{to} needs the originals, and .* does not say where pictures is"):
+    with pytest.raises(InputError, match=f"{to} needs the originals, and .* does not say where pictures is; .* --data"):
         export(run, out, to)
     with pytest.raises(InputError, match=r"digits is not the data that .* was made from"):
         export(run, out, to, data="digits")
@@ -544,7 +741,7 @@ def test_what_cannot_be_read_is_in_no_cleaned_dataset(with_broken, tmp_path):
     run, pictures = with_broken
     done = export(run, tmp_path / "all.csv", "csv", keep="all")
     assert (done.examples, done.written, done.unreadable) == (31, 29, 2)
-    assert str(done).endswith("2 left out, 2 of them unreadable")
+    assert str(done).splitlines()[0].endswith("2 left out, 2 of them unreadable")
     assert not {"cat/3.png", "emu/0.png"} & {row["id"] for row in rows_of(tmp_path / "all.csv")}
     export(run, tmp_path / "folder", "folder", data=pictures, keep="all")
     assert len(files_in(tmp_path / "folder")) == 29 + 1  # names.csv

@@ -35,3 +35,43 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
     np.save(tmp_path / "labels.npy", np.arange(6) % 3)
     with pytest.raises(InputError, match=r"no folder .*missing to write out.csv to"):
         corrupt_file(tmp_path / "labels.npy", tmp_path / "missing" / "out.csv", noise="uniform:0.5")
+
+
+def test_what_is_read_is_never_written_over(tmp_path):
+    table, losses, matrix = tmp_path / "t.csv", tmp_path / "l.csv", tmp_path / "T.csv"
+    table.write_text("label\na\nb\n")
+    losses.write_text("label,loss\na,1\nb,2\n")
+    matrix.write_text("0.9,0.1\n0.1,0.9\n")
+    link = tmp_path / "link.csv"
+    link.symlink_to(table)
+    (tmp_path / "deep").mkdir()
+    before = {path: path.read_bytes() for path in (table, losses, matrix)}
+    for out in (table, link, tmp_path / "deep" / ".." / "t.csv"):
+        with pytest.raises(InputError, match=r"is the file that is read, .*t\.csv, and would be lost; name another"):
+            corrupt_file(table, out, noise="uniform:0.2")
+    with pytest.raises(InputError, match=r"is the file that is read, .*T\.csv"):
+        corrupt_file(table, matrix, noise=str(matrix))
+    with pytest.raises(InputError, match=r"is the file that is read, .*l\.csv"):
+        select_file(losses, losses, noise_rate="0.1")
+    with pytest.raises(InputError, match=r"is the file that is read, .*T\.csv"):
+        select_file(losses, matrix, transition=matrix)
+    assert {path: path.read_bytes() for path in before} == before
+    corrupt_file(table, tmp_path / "new.csv", noise="uniform:0.2")
+    corrupt_file(table, tmp_path / "new.csv", noise="uniform:0.3")  # what it wrote itself may be written again
+
+
+def test_a_selection_asks_for_its_options_by_their_names(tmp_path):
+    losses, matrix = tmp_path / "l.csv", tmp_path / "T.csv"
+    losses.write_text("label,loss\na,1\nb,2\n")
+    matrix.write_text("0.9,0.1\n0.1,0.9\n")
+    for known in ({}, {"noise_rate": "0.1", "transition": matrix}):
+        with pytest.raises(InputError, match=r"give --noise-rate .* or --transition .*one of them"):
+            select_file(losses, tmp_path / "out.csv", **known)
+
+
+def test_nearly_equal_labels_are_named_beside_a_selection(tmp_path):
+    losses = tmp_path / "l.csv"
+    losses.write_text("label,loss\ncat,1\ncat,2\nCat,3\ndog,1\n")
+    selection = select_file(losses, tmp_path / "out.csv", noise_rate="0.1")
+    assert selection.classes.tolist() == ["Cat", "cat", "dog"]
+    assert "'Cat' and 'cat'" in selection.notes[-1]

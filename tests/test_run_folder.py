@@ -90,23 +90,51 @@ def test_no_run_to_read(tmp_path):
         read_config(tmp_path)
 
 
+KILLED = """
+import os, sys
+from pathlib import Path
+from smallloss.files import replacing
+from smallloss.report.formats import _all_or_nothing
+place = Path(sys.argv[1])
+with replacing(place / "config.json") as file:
+    file.write(b"half")
+    file.flush()
+    if sys.argv[2:]:
+        (place / "checkpoint").mkdir()
+        with replacing(place / "checkpoint" / "stage1.safetensors"), _all_or_nothing(place / "cleaned") as new:
+            (new / "cat").mkdir()
+            (new / "cat" / "link").symlink_to(sys.argv[2])
+            os._exit(9)
+    os._exit(9)
+"""
+
+
 def test_a_run_killed_while_its_marker_was_written_can_be_started_again(tmp_path):
     """Files are written beside their target and renamed: a kill in between leaves such a file behind."""
+    assert subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False).returncode == 9
     (tmp_path / ".lock").touch()
-    (tmp_path / ".config.json.k1ll3d.tmp").write_text('{"smallloss_run": 1, ')
+    assert len(list(tmp_path.iterdir())) == 2
     with RunFolder(tmp_path, CONFIG):
         assert read_config(tmp_path)["seed"] == 0
 
 
-def test_what_a_killed_write_left_behind_is_swept_up(tmp_path):
-    with RunFolder(tmp_path, CONFIG):
+def test_what_killed_writes_left_behind_is_swept_up_and_nothing_else(tmp_path):
+    """Half a file, half an export into the run folder; not what somebody else keeps there, nor what a link leads to."""
+    run, originals = tmp_path / "run", tmp_path / "originals"
+    with RunFolder(run, CONFIG):
         pass
-    left = [tmp_path / ".ledger.npz.k1ll3d.tmp", tmp_path / "checkpoint" / ".stage1.safetensors.k1ll3d.tmp"]
-    left[1].parent.mkdir()
-    for path in left:
-        path.write_bytes(b"half")
-    with RunFolder(tmp_path, CONFIG):
-        assert not any(path.exists() for path in left)
+    originals.mkdir()
+    (originals / "1.png").touch()
+    mine = [".notes.tmp", ".draft.k1ll3d_x.tmp", ".smallloss-my-notes.tmp", ".smallloss-abcdefgh.txt", "x.tmp"]
+    for name in mine:
+        (run / name).write_text("mine")
+    before = {path.name for path in run.iterdir()}
+    assert subprocess.run([sys.executable, "-c", KILLED, str(run), str(originals)], check=False).returncode == 9
+    assert len(list(run.rglob(".smallloss-*.tmp"))) == 3 + 1  # three of ours, one of mine
+    with RunFolder(run, CONFIG):
+        assert {path.name for path in run.iterdir()} == before | {"checkpoint"}
+        assert not list((run / "checkpoint").iterdir())
+    assert (originals / "1.png").exists()
 
 
 def test_metrics_are_laid_down_and_added_to(tmp_path):

@@ -57,6 +57,10 @@ def test_features_train_and_pictures_are_shown_exported_and_audited(photos):
     assert all(path.resolve().is_relative_to((photos / "photos").resolve()) for path in files)
     _, page = audit("run", kept=4, dropped=2, dataset=sl.load("photos"))
     assert page.read_text().count("data:image/png;base64,") == 6
+    with pytest.raises(
+        InputError, match=r"sees 3 features of .* \(1, 32, 32, 3\): give \[n, 3\].*emb.npz.*with a backbone"
+    ):
+        run.predict(np.zeros((1, 32, 32, 3), np.uint8))
     np.savez("emb.npz", id=np.load("emb.npz")["id"], features=np.zeros((60, 3)))
     with pytest.raises(InputError, match=r"holds a run with other settings \(data.features was"):
         sl.clean("photos", "run", features="emb.npz", epochs=8, noise_rate=1 / 6)
@@ -81,6 +85,10 @@ def test_a_backbone_of_ones_own_through_the_command_line(photos):
     assert (photos / "calls").read_text() == "x"  # made once, by the first run
     assert (photos / "run" / "report.html").read_bytes() == before
     assert (run.result.dataset.inputs == kept["features"]).all()
+    pictures = sl.load("photos").inputs
+    assert run.predict(pictures).tolist() == run.predict(kept["features"]).tolist()
+    assert len(run.predict(pictures[:2])) == 2
+    assert (photos / "calls").read_text() == "xx"  # once more, for all that is predicted
     with pytest.raises(InputError, match=r"data.backbone was 'own:make', now 'own:other'"):
         sl.clean("photos", "run", backbone="own:other", epochs=3, noise_rate=0.2)
 
@@ -102,3 +110,11 @@ def test_benchmarks_keep_their_noise_and_arrays_their_order():
     assert run.result.settings["noise"]["drawn"] == "structured:0.3"
     assert run.result.dataset.in_shape == (64,)
     assert len(run.predict(rows[:5])) == 5
+
+
+def test_predicting_texts_where_no_backbone_sees_them_says_what_is_wanted(photos):
+    lines = [f'"{"good fine" if k % 2 else "bad poor"} thing {k % 7}",{k % 2}' for k in range(30)]
+    (photos / "t.csv").write_text("\n".join(["text,label", *lines]))
+    run = sl.clean("t.csv", epochs=1, noise_rate=0.1)
+    with pytest.raises(InputError, match=r"give \[n, \d+\].*reduced by an SVD.*predicts texts as they are"):
+        run.predict(["a good thing"])

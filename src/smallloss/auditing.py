@@ -21,7 +21,7 @@ from smallloss.criterion.trust import judge
 from smallloss.criterion.verdict import quoted
 from smallloss.data.dataset import Dataset
 from smallloss.data.npz import read_npz
-from smallloss.data.tables import defuse, read_table
+from smallloss.data.tables import as_cell, by_spelling, defuse, read_table
 from smallloss.errors import InputError
 from smallloss.report.audit_page import COLUMNS, Question, shown_inputs, write_audit_page
 from smallloss.report.audit_result import AuditResult
@@ -64,12 +64,12 @@ def audit(
 ) -> tuple[Path, Path]:  # fmt: skip
     """Write RUN/audit/audit.csv and audit.html: examples to look at, none of which has been answered before.
 
-    dataset: what the run was made from, to show pictures or values; without it, examples are shown by id.
+    dataset: what the run was made from, to show pictures, texts or rows; without it, examples are shown by id.
     """
     run = read_run(run_folder)
     if dataset is not None:
         _refuse_other_data(dataset, run)
-    _refuse_to_overwrite(run)
+    _refuse_unread(run)
     earlier = [row["index"] for row in _earlier(run)]
     sample = by_hand.draw(
         run, kept=kept, dropped=dropped, seed=seed, answered=np.flatnonzero(np.isin(run.index, earlier)).tolist()
@@ -114,9 +114,25 @@ def read_back(run_folder: str | Path, answers_csv: str | Path | None = None) -> 
     (run / "").mkdir(exist_ok=True)
     files.write_json(run / RESULT, result.to_dict())
     _write_csv(run / CORRECTIONS, _ANSWER, [row for row in rows if row[2] != "unsure"])
-    rates = zip(run.classes.tolist(), result.rates.noise_rate.tolist(), strict=True)
-    _write_csv(run / RATES, ("label", "noise_rate"), [list(row) for row in rates])
+    upper = [None if np.isnan(rate) else rate for rate in result.rates.upper.tolist()]
+    rates = zip(run.classes.tolist(), result.rates.noise_rate.tolist(), upper, strict=True)
+    _write_csv(run / RATES, ("label", "noise_rate", "upper"), [list(row) for row in rates])
     return result
+
+
+def answered(folder: Path) -> tuple[Run, dict[int, int]] | None:
+    """A run and what was said of it: row of the dataset -> its true class by hand, or NONE. None: nobody was asked."""
+    if not any((folder / FOLDER / name).is_file() for name in (TABLE, RESULT)):
+        return None
+    run = read_run(folder)
+    _refuse_unread(run)
+    names, pins = run.classes.tolist(), {}
+    for row in _earlier(run):
+        index = int(row["index"])
+        if row["answer"] != "unsure":
+            told = {"right": int(run.labels[index]), "none": by_hand.NONE}
+            pins[index] = told[row["answer"]] if row["answer"] in told else names.index(row["true_label"])
+    return run, pins
 
 
 def _verdict(run: Run, answers: Answers) -> DataVerdict | KnownVerdict | None:
@@ -142,7 +158,7 @@ def read_run(folder: str | Path) -> Run:
     table = table.filter(table.column("index").is_valid())  # what could not be read is no row of the dataset
     given = table.column("given_label").to_pylist()
     table = table.take(selected["index"])
-    classes = np.array([_text(name) for name in selected["classes"].tolist()], dtype=object)
+    classes = np.array([as_cell(name) for name in selected["classes"].tolist()], dtype=object)
     position = {name: k for k, name in enumerate(classes.tolist())}
     labels = np.array([position[label] for label in given], np.int64)
     estimate = folder / "estimate.json"
@@ -169,7 +185,7 @@ def read_run(folder: str | Path) -> Run:
 def _refuse_other_data(dataset: Dataset, run: Run) -> None:
     """The labels are taken from the run: those of a benchmark were corrupted after it was loaded."""
     if len(dataset) != len(run.labels) or dataset.with_labels(run.labels).fingerprint() != run.fingerprint:
-        raise InputError(f"{dataset.name} is not the data that {run.folder} was made from; give that to show it.")
+        raise InputError(f"{dataset.name} is not the data that {run.folder} was made from; name that with --data.")
 
 
 def _question(run: Run, i: int, dataset: Dataset | None) -> Question:
@@ -183,14 +199,18 @@ def _question(run: Run, i: int, dataset: Dataset | None) -> Question:
     )
 
 
-def _refuse_to_overwrite(run: Run) -> None:
-    """Answers that somebody wrote into the table and that were not read back yet."""
+def _refuse_unread(run: Run) -> None:
+    """Answers that somebody wrote into the table and that were not read back yet must be neither lost nor passed by."""
     if not (run / TABLE).is_file():
         return
-    known = {str(row["index"]) for row in _earlier(run)}
-    rows = read_table(run / TABLE).to_pylist()
-    if any((row.get("answer") or "").strip() and row.get("index") not in known for row in rows):
-        raise InputError(f"{run / TABLE} holds answers that were not read back; do that first, or move the file away.")
+    known = {str(row["index"]): row["answer"] for row in _earlier(run)}
+    for row in read_table(run / TABLE).to_pylist():
+        answer = (row.get("answer") or "").strip().lower()
+        if answer and known.get(row.get("index")) != answer and row.get("run") in (None, run.key):
+            raise InputError(
+                f"{run / TABLE} holds answers that were not read back; do that first "
+                f"(smallloss audit {run.folder} --answers {run / TABLE}), or move the file away."
+            )
 
 
 def _earlier(run: Run) -> list[dict[str, Any]]:
@@ -207,11 +227,11 @@ def _read_answers(run: Run, path: Path) -> Answers:
     if missing:
         raise InputError(f"{path} has no column {missing[0]!r}; fill in the table or the page that the audit wrote.")
     place = {str(index): i for i, index in enumerate(run.index.tolist())}
-    spelled = {spelling: name for name in run.classes.tolist() for spelling in (defuse(name), name)}
+    spelled, ids = by_spelling(run.classes.tolist()), by_spelling(run.id)
     found: dict[int, tuple[str | None, str | None, str]] = {}
     for number, row in enumerate(table.to_pylist(), start=1):
         what = f"Row {number} of {path.name}"
-        i = _position(run, place, row, what)
+        i = _position(run, place, row | {"id": ids.get(row["id"] or "", row["id"])}, what)
         if i in found:
             raise InputError(f"{what} answers for {quoted(run.id[i])} a second time; keep one of the two.")
         found[i] = (row["answer"], spelled.get(row["true_label"] or "", row["true_label"]), what)
@@ -227,7 +247,7 @@ def _position(run: Run, place: dict[str, int], row: dict[str, Any], what: str) -
     if row["run"] not in (None, run.key):
         raise InputError(f"{what} belongs to another run ({row['run']}; this one is {run.key}): name that one.")
     i = place.get(row["index"] or "")
-    if i is None or row["id"] not in (run.id[i], defuse(run.id[i])):
+    if i is None or row["id"] != run.id[i]:
         raise InputError(
             f"{what} has the id {row['id']!r} and the index {row['index']!r}, which no training example of "
             f"{run.folder} has together: keep both as the audit wrote them."
@@ -250,8 +270,3 @@ def _write_csv(path: Path, header: Any, rows: list[list[Any]]) -> Path:
     writer.writerow(header)
     writer.writerows([defuse(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return files.write_text(path, text.getvalue())
-
-
-def _text(name: str) -> str:
-    """As the examples table spells it: a file name need not be valid Unicode, a table cell must be."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")

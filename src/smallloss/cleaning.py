@@ -2,7 +2,9 @@
 
 import platform
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,29 +13,33 @@ import torch
 
 import smallloss
 from smallloss import methods
-from smallloss.choices import choices, fit, say
+from smallloss.choices import choices, say
+from smallloss.criterion import audit as by_hand
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.selection import Selection
 from smallloss.criterion.trust import judge
 from smallloss.criterion.verdict import Verdict, check
+from smallloss.data.arrays import as_array
 from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import conflict_note, duplicate_groups
-from smallloss.data.matrix import read_transition
+from smallloss.data.labels import alike_note
 from smallloss.errors import TooFewError
 from smallloss.learning import checkpoint
-from smallloss.learning.inference import predict_probabilities
+from smallloss.learning.embedding import new_features
+from smallloss.learning.inference import are_features, predict_probabilities
 from smallloss.learning.progress import Progress
 from smallloss.learning.scoring import probabilities
 from smallloss.learning.stage import Fitted
 from smallloss.learning.task import Task, pick_device
 from smallloss.learning.views import PLAIN, Inputs, plain_views
-from smallloss.methods import presets
+from smallloss.methods import fitting
 from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import Learned, Noise, choose
+from smallloss.methods.small_loss import Learned, Noise, choose, new_network
 from smallloss.methods.unknown_noise import NoiseFound, learn_noise
-from smallloss.noise import Knowledge, known_noise
-from smallloss.preparing import as_seen, dataset_of, divide, place_of
+from smallloss.models.backbone import Backbone, load_backbone
+from smallloss.noise import Knowledge, given_noise, known_noise
+from smallloss.preparing import as_seen, dataset_of, divide, place_of, refuse_early
 from smallloss.report.result import Accuracy, Part, Result
 from smallloss.run_files import plain_settings, write_run
 from smallloss.run_folder import RunFolder
@@ -48,6 +54,7 @@ class CleanRun:
     result: Result
     learned: Learned
     folder: Path | None
+    backbone: Any = None  # as it was given: what makes the features that the network sees
 
     @property
     def selection(self) -> Selection:
@@ -63,9 +70,20 @@ class CleanRun:
         return self.learned.fitted.network.module
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of each new example, by name; inputs are prepared as those of the run were."""
-        seen = self.result.dataset
-        return np.array(seen.classes)[predict_probabilities(self.learned.fitted.network, seen, X).argmax(1)]
+        """The class of each new example, by name; inputs are prepared as those of the run were.
+
+        Where the run has a backbone, X are pictures or texts, or features that it made of them.
+        """
+        seen, network = self.result.dataset, self.learned.fitted.network
+        if not len(X):
+            return np.array(seen.classes)[:0]
+        if self.backbone is not None and not are_features(as_array(X), seen):
+            X = new_features(self._loaded, seen, X, network.device)
+        return np.array(seen.classes)[predict_probabilities(network, seen, X).argmax(1)]
+
+    @cached_property
+    def _loaded(self) -> Backbone:
+        return load_backbone(self.backbone, self.result.dataset.kind)
 
 
 def clean(
@@ -79,7 +97,7 @@ def clean(
     method: str = "rsl",
     preset: str | None = None,
     noise: str | None = None,
-    noise_rate: float | Sequence[float] | Mapping[Any, float] | None = None,
+    noise_rate: float | Sequence[float] | Mapping[Any, float] | str | Path | None = None,
     transition: np.ndarray | str | Path | None = None,
     prior: np.ndarray | Mapping[Any, float] | str | None = None,
     estimate: bool = False,
@@ -102,37 +120,32 @@ def clean(
     features: what the network sees in place of the data: an array, .npy, .npz or .parquet, a row per example or by id.
     backbone: what makes such features: "timm:NAME", "hf:NAME", "module:function", a torch module or a function.
     noise: labels corrupted on purpose ("structured:0.3"), for a benchmark whose true labels are known.
-    noise_rate (or transition): what is known of the noise; where nothing is, or with estimate=True, it is estimated.
+    noise_rate (or transition): what is known of the noise, or a file of it; where nothing is, or with estimate=True, it
+    is estimated.
     corrections: a table of id, answer and true_label, made by hand: what was answered wrong is never selected.
     settings: any knob by name, {"stage1.epochs": 20}.
     out: everything is written there, and the same call goes on after an interruption.
     """
-    chosen_method = methods.get(method)
+    chosen_method, where = methods.get(method), pick_device(device)
+    refuse_early(out, preset, net, settings or {})
     dataset = dataset_of(data, label, labels)
-    where = pick_device(device)
     dataset, fill, seen = as_seen(dataset, features, backbone, where, None if out is None else Path(out))
     asked = {"device": device, "preset": preset, "net": net, "epochs": epochs, "settings": settings or {}}
     asked |= {"method": method, "estimate": estimate}
-    chosen = presets.choose(preset, where.type, dataset, net=net, epochs=epochs, changes=settings)
-    chosen = fit(chosen, dataset, where.type, asked)
+    chosen = fitting.choose(preset, where.type, dataset, net=net, epochs=epochs, changes=settings)
     if hasattr(chosen_method, "refuse"):
         chosen_method.refuse(chosen)
-    if isinstance(noise_rate, Mapping):
-        noise_rate = {str(label): rate for label, rate in noise_rate.items()}
-    if isinstance(prior, Mapping):
-        prior = {str(label): share for label, share in prior.items()}
-    if isinstance(transition, str | Path):
-        transition = read_transition(transition, dataset.classes)
     embedded = isinstance(data, str) and data == "digits"
-    given = Noise(noise_rate, transition, prior)
+    given = given_noise(noise_rate, transition, prior, dataset.classes)
     dataset, known = known_noise(dataset, noise, given, seed, is_default=embedded)
     if estimate:
-        known.noise = Noise(prior=prior)
+        known.noise = Noise(prior=given.prior)
     pins = {} if corrections is None else read_corrections(corrections, dataset)
     if pins:
-        known.notes.append(f"{len(pins)} answers by hand are respected; examples answered wrong are not ranked.")
+        known.notes.append(by_hand.in_words(dataset.labels, pins))
     groups = duplicate_groups(dataset)
-    known.notes += [*dataset.notes, *conflict_note(dataset, groups)]
+    alike = alike_note(dataset.classes)
+    known.notes += [*dataset.notes, *alike, *conflict_note(dataset, groups)]
     train, checks, accuracy_on, protocol = divide(dataset, protocol, seed, groups)
     config: dict[str, Any] = {
         "version": smallloss.__version__,
@@ -165,25 +178,31 @@ def clean(
         deterministic=deterministic,
         pins=pins,
     )
-    # Refuse now what would be refused after training; any rate does where none is known yet.
-    choose(task, chosen, known.noise if known.noise.is_known else Noise(0.0, prior=prior), np.zeros(len(dataset)))
+    # Refuse now what would be refused in training or after; any rate does where none is known yet.
+    for net in {net for net in (chosen.net, chosen.last_net) if isinstance(net, str)}:
+        new_network(task, net, "tried")
+    choose(task, chosen, known.noise if known.noise.is_known else Noise(0.0, prior=given.prior), np.zeros(len(dataset)))
     config["chosen"] = choices(task, chosen, known, accuracy_on=accuracy_on, asked=asked)
-    if progress is not False:
-        say(config["chosen"])
-    with Progress(enabled=progress) as bars:
-        task.progress = bars
-        if out is None:
-            fill(None, bars)
-            return _run(task, method, chosen, known, config, accuracy_on)
-        with RunFolder(out, config) as folder:
-            task.folder = folder
-            fill(folder.path, bars)
-            folder.start_metrics(checkpoint.committed_rows(folder.path))
-            return _run(task, method, chosen, known, config, accuracy_on)
+    if alike:
+        config["chosen"]["labels"] = alike[0]
+    with nullcontext() if out is None else RunFolder(out, config) as task.folder:
+        if progress is not False:
+            say(config["chosen"])
+        with Progress(enabled=progress) as task.progress:
+            fill(None if out is None else Path(out), task.progress)
+            if task.folder is not None:
+                task.folder.start_metrics(checkpoint.committed_rows(task.folder.path))
+            return _run(task, method, chosen, known, config, accuracy_on, backbone)
 
 
 def _run(
-    task: Task, method: str, settings: Settings, known: Knowledge, config: dict[str, Any], accuracy_on: str
+    task: Task,
+    method: str,
+    settings: Settings,
+    known: Knowledge,
+    config: dict[str, Any],
+    accuracy_on: str,
+    backbone: Any,
 ) -> CleanRun:
     everything = {BASELINE: methods.get(BASELINE).train(task, settings, known.noise)}
     found = None if known.noise.is_known else learn_noise(task, settings, known.noise)
@@ -217,7 +236,7 @@ def _run(
     )
     if task.folder is not None:
         write_run(task.folder, result, learned, evidence, found)
-    return CleanRun(result, learned, None if task.folder is None else task.folder.path)
+    return CleanRun(result, learned, None if task.folder is None else task.folder.path, backbone)
 
 
 def _judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
@@ -233,7 +252,7 @@ def _parts(task: Task, settings: Settings, noise: Noise, evidence: Learned) -> l
     assert evidence.score is not None
     score = evidence.score
     train = evidence.selection or choose(task, settings, noise, score)
-    parts = [Part("train", task.train, train)]
+    parts = [Part("train", task.train, by_hand.without_answered(train, task.train, task.pins))]
     if len(task.held_out):
         # Rates and prior as the training part had them: of a small class perhaps nobody is held out.
         names, quota = train.classes.tolist(), train.quota

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from smallloss.errors import InputError, SmallLossError
+from smallloss.files import FULL
 
 app = typer.Typer(
     help="Find wrong labels with the losses of an ordinary training run, and learn in spite of them.",
@@ -43,7 +44,8 @@ def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
         except OSError as error:
-            _say_and_exit(f"{error.filename or 'A file'} could not be used: {error.strerror or error}", 2)
+            status = 1 if error.errno in FULL else 2
+            _say_and_exit(f"{error.filename or 'A file'} could not be used: {error.strerror or error}", status)
         except typer.Exit:
             raise
         except Exception as error:
@@ -89,14 +91,12 @@ def clean(
     from rich.console import Console
 
     from smallloss import cleaning
-    from smallloss.data.rates import parse_rates
     from smallloss.report.terminal import render
 
     run = cleaning.clean(
         data, out, label=label, labels=labels, features=features, backbone=backbone,
         method=method, preset=preset, noise=noise,
-        noise_rate=None if noise_rate is None else parse_rates(noise_rate),
-        transition=transition,
+        noise_rate=noise_rate, transition=transition,
         estimate=estimate, corrections=corrections, protocol=protocol, net=net, epochs=epochs,
         settings=_pairs(set_ or []), seed=seed, device=device, deterministic=deterministic, progress=None,
     )  # fmt: skip
@@ -168,7 +168,7 @@ def select(
 def audit(
     run: Annotated[Path, typer.Argument(help="A run folder that `smallloss clean` made")],
     answers: Annotated[Path | None, typer.Option(help="The csv that was filled in: read it back")] = None,
-    data: Annotated[str | None, typer.Option(help="DATA of the run, to show its pictures on the page")] = None,
+    data: Annotated[str | None, typer.Option(help="DATA of the run, to show its pictures, texts or rows")] = None,
     label: Annotated[str | None, typer.Option(help="--label of the run, if it had one")] = None,
     labels: Annotated[Path | None, typer.Option(help="--labels of the run, if it had them")] = None,
     kept: Annotated[int, typer.Option(min=0, help="Kept examples to look at")] = 40,

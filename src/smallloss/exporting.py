@@ -3,12 +3,14 @@
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from smallloss import auditing
+from smallloss.criterion.audit import mark
 from smallloss.criterion.selection import REASONS, UNREADABLE
 from smallloss.criterion.verdict import quoted
 from smallloss.data.columns import read_ids
@@ -16,11 +18,13 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.hugging_face import holds_saved_dataset
 from smallloss.data.idx import holds_idx
 from smallloss.data.image_table import path_column
+from smallloss.data.own_table import OwnTable, is_table, read_own_table
 from smallloss.data.source import load
 from smallloss.data.tables import read_table, write_table
 from smallloss.errors import InputError
 from smallloss.files import write_json
 from smallloss.report import formats
+from smallloss.report.exported import Exported
 from smallloss.report.formats import KEEP, Columns
 from smallloss.run_folder import read_config
 
@@ -32,26 +36,6 @@ _SHOWS_ORIGINALS = ("folder", "labelstudio", "fiftyone")
 _COLUMNS = (*formats.CLEANLAB, *formats.CLEANED, *formats.SUGGESTED, "id", "selected")
 
 
-@dataclass(frozen=True)
-class Exported:
-    """What was written, in counts of examples."""
-
-    path: Path
-    examples: int  # of the run
-    written: int
-    relabelled: int  # of the written, those under their suggested label
-    unreadable: int = 0  # of those left out
-
-    @property
-    def left_out(self) -> int:
-        return self.examples - self.written
-
-    def __str__(self) -> str:
-        relabelled = f", {self.relabelled:,} under their suggested label" if self.relabelled else ""
-        unreadable = f", {self.unreadable:,} of them unreadable" if self.unreadable else ""
-        return f"{self.path}: {self.written:,} examples{relabelled}; {self.left_out:,} left out{unreadable}"
-
-
 @dataclass(frozen=True, eq=False)
 class _Run:
     """What a finished run says of its examples, in input order."""
@@ -59,7 +43,9 @@ class _Run:
     folder: Path
     facts: dict[str, Any]  # of the data: name, fingerprint, where it came from
     listed: Columns  # all of them
-    examples: Columns  # those that could be read
+    rows: np.ndarray  # those of them that could be read
+    examples: Columns  # these
+    drawn: bool  # are the labels not those of the data, but corrupted on purpose?
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +72,12 @@ def export(
     to: the cleaned dataset as "folder" (a subfolder per class, with links to the pictures, or with copies of them),
     "csv" or "parquet"; or every example to look at in "cleanlab", "labelstudio" or "fiftyone", where the last two
     leave out what cannot be read.
-    data, label: the DATA and the column of labels that the run was made from, where originals are linked or shown.
+    data, label: the DATA and the column of labels that the run was made from, where originals are linked or shown, and
+    whose own columns stand in a csv or parquet; left out, where the run found them.
     keep: "selected", "not likely wrong" (the default) or "all". relabel: likely wrong examples are not left out
-    but get their suggested label, where they have one. In csv, a text that a spreadsheet would run has an apostrophe.
+    but get their suggested label, where they have one. What a person said of an example, in the audit of this run or in
+    the corrections it was made with, comes before all of this (see `formats.cleaned`).
+    In csv, a text that a spreadsheet would run has an apostrophe.
     """
     _refuse_odd_wishes(to, keep, relabel, copy)
     target, found = Path(out).absolute(), _read_run(Path(run))
@@ -101,30 +90,44 @@ def export(
         _refuse_inside(target, Path(str(data)))
     rows, labels = formats.cleaned(found.examples, keep or ("not likely wrong" if to in _CLEANED else "all"), relabel)
     if not len(rows):
-        raise InputError(f"No example of {found.folder} is left to export; keep more of them, or relabel.")
+        raise InputError(
+            f"No example of {found.folder} is left to export; keep more of them (--keep), or relabel (--relabel)."
+        )
+    own, note = _own_table(found, data, label) if to in ("csv", "parquet") else (None, "")
     target.parent.mkdir(parents=True, exist_ok=True)
     if to == "folder":
         formats.write_folder(target, [originals.paths[i] for i in rows], labels[rows].tolist(), copy)
+    elif to in _CLEANED:
+        columns: dict[str, Any] = formats.cleaned_columns(found.examples, rows, labels)
+        write_table(target, columns if own is None else own.beside(columns, found.rows[rows], nested=to == "parquet"))
     else:
-        _write_file(target, to, found, rows, labels, originals)
-    relabelled = int((labels != found.examples["given_label"])[rows].sum())
-    listed, readable = len(found.listed["id"]), len(labels)
-    if to == "cleanlab":
-        return Exported(target, listed, listed, relabelled)
-    return Exported(target, listed, len(rows), relabelled, listed - readable)
+        _write_file(target, to, found, originals)
+    if to in _CLEANED:
+        return replace(_counted(target, found, rows, labels), note=note)
+    shown = len(found.listed["id"]) if to == "cleanlab" else len(found.rows)
+    return Exported(target, len(found.listed["id"]), shown, unreadable=len(found.listed["id"]) - shown)
+
+
+def _counted(target: Path, run: _Run, rows: np.ndarray, labels: np.ndarray) -> Exported:
+    """What became of the examples in a cleaned dataset."""
+    listed, readable = len(run.listed["id"]), len(labels)
+    changed, found_wrong = labels != run.examples["given_label"], formats.found_wrong(run.examples)
+    by_hand = int((changed & found_wrong)[rows].sum())
+    lost = int(found_wrong.sum()) - by_hand
+    return Exported(target, listed, len(rows), int(changed[rows].sum()), listed - readable, by_hand, lost)
 
 
 def _refuse_odd_wishes(to: str, keep: str | None, relabel: bool, copy: bool) -> None:
     if to not in FORMATS:
-        raise InputError(f"{to!r} is not a format to export to; the formats are {', '.join(FORMATS)}.")
+        raise InputError(f"{to!r} is not a format to export to; --to is one of {', '.join(FORMATS)}.")
     if keep is not None and keep not in KEEP:
-        raise InputError(f"keep is {keep!r}; it is one of {', '.join(KEEP)}.")
+        raise InputError(f"--keep is {keep!r}; it is one of {', '.join(KEEP)}.")
     if to not in _CLEANED and (relabel or keep not in (None, "all")):
         raise InputError(
-            f"{to} shows every example under its given label; keep and relabel go with {', '.join(_CLEANED)}."
+            f"{to} shows every example under its given label; --keep and --relabel go with {', '.join(_CLEANED)}."
         )
     if copy and to != "folder":
-        raise InputError(f"copy goes with folder: {to} holds no pictures.")
+        raise InputError(f"--copy goes with --to folder: {to} holds no pictures.")
 
 
 def _read_run(folder: Path) -> _Run:
@@ -136,19 +139,32 @@ def _read_run(folder: Path) -> _Run:
     missing = [name for name in _COLUMNS if name not in table.column_names]
     if missing:
         raise InputError(f"{path} has no column {missing[0]!r}; it was changed, or made by another version. Run again.")
-    listed = {name: _values(table.column(name)) for name in _COLUMNS}
-    readable = listed["reason"] != REASONS[UNREADABLE]
-    return _Run(folder, config["data"], listed, {name: values[readable] for name, values in listed.items()})
+    columns = [*_COLUMNS, *(name for name in formats.AUDITED if name in table.column_names)]
+    listed = {name: _values(table.column(name)) for name in columns}
+    rows = np.flatnonzero(listed["reason"] != REASONS[UNREADABLE])
+    _respect_answers(listed, rows, folder)
+    drawn = config.get("noise", {}).get("drawn") is not None
+    return _Run(folder, config["data"], listed, rows, {name: values[rows] for name, values in listed.items()}, drawn)
+
+
+def _respect_answers(listed: dict[str, np.ndarray], rows: np.ndarray, folder: Path) -> None:
+    """What was said of this very run, over what the run itself says; `rows` are those of the dataset."""
+    labels, classes, pins = np.full(len(listed["id"]), -1), [], {}
+    heard = auditing.answered(folder)
+    if heard is not None:
+        run, said = heard
+        labels[rows], classes = run.labels, run.classes.tolist()
+        pins = {int(rows[index]): true for index, true in said.items()}
+    mark(listed, labels, classes, pins)
 
 
 def _values(column: Any) -> np.ndarray:
-    """A column as it is, numbers in their own precision."""
+    """A column as it is, numbers in their own precision; a copy, to be written to."""
     import pyarrow as pa
 
     if pa.types.is_string(column.type) or pa.types.is_null(column.type):
         return np.array(column.to_pylist(), dtype=object)
-    values: np.ndarray = column.to_numpy()
-    return values
+    return np.array(column.to_numpy())
 
 
 def _refuse_taken(target: Path, to: str) -> None:
@@ -171,7 +187,7 @@ def _recorded_source(run: _Run, to: str) -> tuple[str, str | None]:
     if source is None:
         raise InputError(
             f"{to} needs the originals, and {run.folder} does not say where {run.facts['name']} is; "
-            "name the data that the run was made from (data=PATH)."
+            "name the data that the run was made from with --data (in Python, data=)."
         )
     return source, run.facts.get("label")
 
@@ -217,7 +233,7 @@ def _refuse_other_data(dataset: Dataset, run: _Run) -> None:
     codes = [position.get(name, -1) for name in run.examples["given_label"]]
     same = list(dataset.ids) == run.examples["id"].tolist() and -1 not in codes
     if not same or dataset.with_labels(np.array(codes)).fingerprint() != run.facts["fingerprint"]:
-        raise InputError(f"{dataset.name} is not the data that {run.folder} was made from; name that.")
+        raise InputError(f"{dataset.name} is not the data that {run.folder} was made from; name that with --data.")
 
 
 def _refuse_unfit(originals: _Originals, data: str | Path | None, to: str) -> None:
@@ -234,10 +250,30 @@ def _refuse_inside(target: Path, source: Path) -> None:
         raise InputError(f"{target} is inside {source}, which is left as it is; name a folder elsewhere.")
 
 
-def _write_file(target: Path, to: str, run: _Run, rows: np.ndarray, labels: np.ndarray, originals: _Originals) -> None:
-    if to in ("csv", "parquet"):
-        write_table(target, formats.cleaned_columns(run.examples, rows, labels))
-    elif to == "cleanlab":  # it has no ids: only a row for each input, readable or not, says which is which
+def _own_table(run: _Run, data: str | Path | None, label: str | None) -> tuple[OwnTable | None, str]:
+    """The user's own table, or none and the sentence that says how to join."""
+    name, numbered = run.facts["name"], run.listed["id"].tolist() == [str(i) for i in range(len(run.listed["id"]))]
+    join = (
+        f"join it with {name} by id, {'the number of the row, from 0' if numbered else 'the name of an example there'}."
+    )
+    place = run.facts.get("source") if data is None else data
+    if place is None or not is_table(place):
+        return None, f"To have more beside it, {join}"
+    path = Path(place).expanduser()
+    if data is not None:
+        return read_own_table(path, label), ""
+    if not path.is_file():
+        return None, f"The columns of {name} are not in it, for {path} is gone: name it with --data, or {join}"
+    try:
+        own = read_own_table(path, run.facts.get("label"))
+        same = own.ids == run.listed["id"].tolist() and (run.drawn or own.labels == run.listed["given_label"].tolist())
+    except InputError:
+        same = False
+    return (own, "") if same else (None, f"The columns of {name} are not in it, for {path} has changed since; {join}")
+
+
+def _write_file(target: Path, to: str, run: _Run, originals: _Originals) -> None:
+    if to == "cleanlab":  # it has no ids: only a row for each input, readable or not, says which is which
         write_table(target, {name: run.listed[name] for name in formats.CLEANLAB})
     elif to == "fiftyone":
         write_json(target, formats.fiftyone_samples(run.examples, originals.paths))

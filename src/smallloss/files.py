@@ -1,7 +1,10 @@
 """Atomic files: a reader sees the old file or the new one, never half of one."""
 
+import errno
 import json
 import os
+import re
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,7 +13,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from smallloss.errors import InputError
+from smallloss.errors import InputError, SmallLossError
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room: nobody gave a wrong path
+
+PREFIX, SUFFIX = ".smallloss-", ".tmp"  # of what is written beside its target and renamed at the end
+_LEFTOVER = re.compile(r"\.smallloss-[a-z0-9_]{8}(\.tmp)?")  # with the letters that `tempfile` puts in between
 
 
 @contextmanager
@@ -19,7 +27,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     target = Path(path)
     if not target.parent.is_dir():  # otherwise the error would name the file beside it
         raise InputError(f"There is no folder {target.parent} to write {target.name} to; make it first.")
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    handle, name = tempfile.mkstemp(prefix=PREFIX, suffix=SUFFIX, dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -29,9 +37,27 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         os.umask(umask)
         Path(name).chmod(0o666 & ~umask)  # mkstemp makes private files; a run folder is an ordinary one
         Path(name).replace(target)
-    except BaseException:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise SmallLossError(
+                f"{target} could not be written: {error.strerror}. Make room, then give the same command again."
+            ) from error
         raise
+
+
+def is_leftover(name: str) -> bool:
+    """Is a file or folder of this name what a kill in the middle of a write of ours left behind?"""
+    return _LEFTOVER.fullmatch(name) is not None
+
+
+def sweep(folder: Path) -> None:
+    """Take away what killed writes left in a folder or below it, and nothing else; links are not followed."""
+    for path in [path for path in folder.rglob(".smallloss-*") if is_leftover(path.name)]:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)  # it may have been in a folder that is gone by now
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> Path:

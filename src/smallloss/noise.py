@@ -1,6 +1,6 @@
 """What a run knows of its noise: drawn on purpose for a benchmark, given by the user, or neither."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,8 @@ from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.transition import from_spec
 from smallloss.data.cifarn import human_labels
 from smallloss.data.dataset import Dataset
+from smallloss.data.matrix import read_transition
+from smallloss.data.rates import read_rates
 from smallloss.errors import InputError
 from smallloss.methods.small_loss import Noise
 
@@ -27,13 +29,27 @@ class Knowledge:
 
     def describe(self) -> dict[str, Any]:
         """As config.json says it."""
-        known = {name: getattr(self.noise, name) for name in ("noise_rate", "transition", "prior")}
+        known = {name: getattr(self.noise, name) for name in ("noise_rate", "transition", "prior", "upper")}
         return {"drawn": self.drawn} | {name: _plain(value) for name, value in known.items()}
 
 
 def _plain(value: Any) -> Any:
     """Arrays and sequences become lists; names, numbers, mappings and nothing stay what they are."""
     return value if isinstance(value, str | Mapping | None) else np.asarray(value).tolist()
+
+
+def given_noise(noise_rate: Any, transition: Any, prior: Any, classes: Sequence[str]) -> Noise:
+    """What the user says of the noise, files read, labels as text."""
+    upper = None
+    if isinstance(noise_rate, str | Path):
+        noise_rate, upper = read_rates(noise_rate, classes)
+    if isinstance(transition, str | Path):
+        transition = read_transition(transition, classes)
+    return Noise(_by_text(noise_rate), transition, _by_text(prior), upper)
+
+
+def _by_text(values: Any) -> Any:
+    return {str(label): value for label, value in values.items()} if isinstance(values, Mapping) else values
 
 
 def known_noise(
@@ -49,7 +65,7 @@ def known_noise(
         return dataset, Knowledge(given)
     if dataset.true_labels is None:
         raise InputError(
-            f"noise={spec} corrupts labels on purpose, and {dataset.name} has no true labels to start from."
+            f"--noise {spec} corrupts labels on purpose, and {dataset.name} has no true labels to start from."
         )
     if spec.startswith("human:"):
         return _human(dataset, spec, given)
@@ -65,7 +81,9 @@ def _human(dataset: Dataset, spec: str, given: Noise) -> tuple[Dataset, Knowledg
     """human:PATH@which: a CIFAR-N file. Its T is counted, since the truth is known."""
     path, _, which = spec.removeprefix("human:").rpartition("@")
     if not path:
-        raise InputError(f"noise={spec} does not say which labels: write human:PATH@random1 (or aggre, worst, noisy).")
+        raise InputError(
+            f"--noise {spec} does not say which labels: write human:PATH@random1 (or aggre, worst, noisy)."
+        )
     labels = human_labels(path, which, dataset)
     noisy = dataset.with_labels(labels)
     assert dataset.true_labels is not None

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from smallloss.errors import InputError, SmallLossError
-from smallloss.files import write_json, write_text
+from smallloss.files import is_leftover, sweep, write_json, write_text
 
 MARKER = "config.json"
 _LOCK = ".lock"
@@ -42,8 +42,7 @@ class RunFolder:
                     f"{self.path} holds a run with other settings ({'; '.join(different[:5])}). "
                     "Give the same command to go on with it, or another --out."
                 )
-        for half in self.path.rglob(".*.tmp"):  # a kill in the middle of a write leaves it beside its target
-            half.unlink()
+        sweep(self.path)
         if not marker.exists():
             write_json(marker, {"smallloss_run": 1, **self._config})
 
@@ -67,8 +66,8 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"--out {self.path} is a file; name a folder")
         if self.path.is_dir() and not (self.path / MARKER).exists():
-            ours = (_LOCK, f".{MARKER}.")  # the latter is a marker whose writing was cut short
-            others = [entry.name for entry in self.path.iterdir() if not entry.name.startswith(ours)]
+            names = [entry.name for entry in self.path.iterdir()]
+            others = [name for name in names if name != _LOCK and not is_leftover(name)]
             if others:
                 raise InputError(
                     f"--out {self.path} is not empty and not a run of ours (it holds {others[0]!r}); "

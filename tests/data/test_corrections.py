@@ -1,9 +1,12 @@
+import os
+
 import numpy as np
 import pytest
 
 from smallloss.criterion.audit import NONE
 from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
+from smallloss.data.tables import write_table
 from smallloss.errors import InputError
 
 
@@ -34,3 +37,20 @@ def test_answers_become_the_true_class_of_a_row(tmp_path, pets):
 def test_bad_corrections_are_named(tmp_path, pets, text, words):
     with pytest.raises(InputError, match=words):
         read_corrections(written(tmp_path, text), pets)
+
+
+def test_names_are_understood_as_our_own_tables_spell_them(tmp_path):
+    """A spreadsheet would run them, so they stand there with an apostrophe; a class that has one means itself."""
+    classes = ("=dog", "'=dog", "-cat", "@home")
+    ids = ["=1+1", "+b", "-c", "plain"]
+    data = Dataset(np.zeros((4, 2), np.float32), np.array([0, 1, 2, 3]), classes, ids=ids)
+    columns = {"id": ids, "answer": ["wrong"] * 4, "true_label": ["-cat", "@home", "=dog", "-cat"]}
+    assert read_corrections(write_table(tmp_path / "c.csv", columns), data) == {0: 2, 1: 3, 2: 1, 3: 2}
+    columns["true_label"][2] = "@home"
+    assert read_corrections(write_table(tmp_path / "c.parquet", columns), data) == {0: 2, 1: 3, 2: 3, 3: 2}
+
+
+def test_ids_of_files_whose_names_are_no_utf8(tmp_path):
+    data = Dataset(np.zeros((2, 2), np.float32), np.array([0, 1]), ("cat", "dog"), ids=["a", os.fsdecode(b"\xff.png")])
+    path = written(tmp_path, "id,answer,true_label\n\\udcff.png,wrong,cat\n")
+    assert read_corrections(path, data) == {1: 0}

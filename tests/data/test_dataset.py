@@ -6,6 +6,7 @@ import pytest
 from smallloss.data import dataset as module
 from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError
+from smallloss.models import mlp
 
 
 def pictures(n=6, **extra):
@@ -39,6 +40,14 @@ def test_features_far_from_zero_keep_their_spread_and_constant_ones_do_not_divid
     data = Dataset(x, np.zeros(3, np.int64), ("a",))
     np.testing.assert_allclose(data.mean, [1e6 + 1, 5])
     np.testing.assert_allclose(data.std, [np.sqrt(2 / 3), 1])
+
+
+@pytest.mark.parametrize("units, crowd", [(16, 1.0), (4, 2.0)])
+def test_features_beyond_the_units_of_the_net_for_them_are_seen_smaller(units, crowd, monkeypatch):
+    monkeypatch.setattr(mlp, "HIDDEN", units)
+    x = np.random.default_rng(0).normal(size=(20, 16)).astype(np.float32)
+    data = Dataset(x, np.zeros(20, np.int64), ("a",))
+    np.testing.assert_allclose(data.std, crowd * x.astype(float).std(0), rtol=1e-6)
 
 
 def test_an_official_normalisation_is_used_as_it_is():

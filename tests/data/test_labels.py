@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smallloss.data.labels import encode_labels
+from smallloss.data.labels import alike_note, encode_labels
 from smallloss.errors import InputError
 
 
@@ -64,3 +64,24 @@ def test_bad_labels_are_named(values, sentence):
 def test_a_label_outside_the_known_classes_is_named():
     with pytest.raises(InputError, match="'z' at index 2 is not one of the 2 classes a, b"):
         encode_labels(["a", "b", "z"], classes=("a", "b"))
+
+
+@pytest.mark.parametrize(
+    "classes, named",
+    [
+        (("cat", "cat "), "'cat' and 'cat '"),
+        (("Cat", "cat", "dog"), "'Cat' and 'cat'"),
+        (("1", "1.0", "2"), "'1' and '1.0'"),
+        (("new  york", "new york"), "'new  york' and 'new york'"),
+        (("a", "A", "b", "B"), "'a' and 'A'; 'b' and 'B'"),
+    ],
+)
+def test_labels_that_are_nearly_equal_are_named_and_stay_apart(classes, named):
+    (note,) = alike_note(classes)
+    assert named in note
+    assert encode_labels(list(classes))[1] == tuple(sorted(classes))
+
+
+@pytest.mark.parametrize("classes", [("cat", "cats"), ("1", "10", "-1"), ("1_0", "10"), ("a b", "ab"), ("x",)])
+def test_labels_that_differ_are_not_remarked_on(classes):
+    assert alike_note(classes) == []

@@ -69,10 +69,23 @@ def see_through():
         (plain((255, 255, 0, 0), mode="CMYK"), "TIFF", (0, 0, 255), False),
         (sixteen_bits(65535), "PNG", (255, 255, 255), True),
         (sixteen_bits(257 * 100), "PNG", (100, 100, 100), True),
+        (sixteen_bits(4095), "PNG", (255, 255, 255), True),
         (Image.fromarray(np.full((32, 32), 0.5, np.float32)), "TIFF", (128, 128, 128), True),
         (Image.fromarray(np.full((32, 32), 200, np.int32)), "TIFF", (200, 200, 200), True),
     ],
-    ids=["RGB", "gray", "1 bit", "palette", "gray alpha", "CMYK", "white in 16", "16 bits", "float", "32 bits"],
+    ids=[
+        "RGB",
+        "gray",
+        "1 bit",
+        "palette",
+        "gray alpha",
+        "CMYK",
+        "white in 16",
+        "16 bits",
+        "12 bits",
+        "float",
+        "32 bits",
+    ],
 )
 def test_every_mode_becomes_rgb(image, kind, expected, is_gray):
     got, gray = pixels(encoded(image, kind))

@@ -53,6 +53,7 @@ def test_npz(tmp_path, layout):
         ("label,loss\na,inf\n", "Row 1 of column 'loss' .* no finite number"),
         ("label,loss\na,1\nb,1_0\n", "Row 2 .* is '1_0'"),
         ("label,loss\na,1\n,2\n", "Row 2 of .* has no label"),
+        ("label,loss\na,1\n ,2\n", "Row 2 of .* has no label"),
         ("label,value\na,1\n", "has the columns label, value; it needs label"),
         ("name,loss\na,1\n", "has the columns name, loss; it needs label"),
         ("label,loss_0,epoch_1\na,1,2\n", "both loss_... and epoch_..."),

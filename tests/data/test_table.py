@@ -194,12 +194,14 @@ def test_very_long_collections_are_hashed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "text, options, sentence",
     [
-        ("a,b\n1,2\n", {}, "no column label, given_label or y; name the column .*It has a, b"),
+        ("a,b\n1,2\n", {}, "no column label, given_label or y; name the column of labels with --label .*It has a, b"),
         ("a,label\n1,2\n2,3\n", {"label": "kind"}, "no column 'kind'"),
         ("a,label\n", {}, "no rows below its header"),
         ("a,label\n1,x\n2,x\n", {}, "All 2 examples of .* carry the label 'x'"),
         ("a,label\n1,x\n2,y\n3,z\n", {}, "No label of .* occurs twice: 3 classes"),
         ("a,label\n1,x\n2,\n3,z\n", {}, "Row 2 of .* has no label"),
+        ("a,label\n1,x\n2,  \n3,z\n", {}, "Row 2 of .* has no label"),
+        ("a;label\n1;x\n2;y\n", {}, "t.csv are separated by semicolons .*save it with commas"),
         ("id,a,label\nu,1,x\nv,2,y\nu,3,x\n", {}, "The id 'u' stands in row 1 and in row 3"),
         ("id,a,label\nu,1,x\n,2,y\nw,3,x\n", {}, "Row 2 of .* has no id"),
         ("path,label\na.png,x\na.png,y\nb.png,x\n", {}, "The id 'a.png' stands in row 1 and in row 2"),
@@ -226,5 +228,5 @@ def test_nested_columns_are_named(tmp_path):
 
 
 def test_label_is_for_tables_only(tmp_path):
-    with pytest.raises(InputError, match="label=kind names a column of a table; digits is none"):
+    with pytest.raises(InputError, match="--label kind names a column of a table; digits is none"):
         load("digits", label="kind")

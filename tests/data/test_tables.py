@@ -62,6 +62,7 @@ def test_an_unknown_ending_is_refused_on_both_ways(tmp_path):
         (b"a,b\n1,2\n3,4\n5,6,7\n", "Row 3 of .* has 3 cells; the header names 2"),
         (b"a,a\n1,2\n", "more than one column named 'a'"),
         (b"", "is empty"),
+        (b"a\tb\n1\t2\n", "separated by tabs .*; save it with commas"),
         (b"\xff\xfe\x00", "in UTF-8"),
         (b"a,b\n1,\xff\n", "cannot be read as a csv file"),
     ],

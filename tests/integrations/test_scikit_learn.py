@@ -7,7 +7,9 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 
 import smallloss as sl
+from smallloss.data.arrays import from_arrays
 from smallloss.errors import InputError
+from smallloss.methods import fitting, presets, rsl
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +53,23 @@ def test_classes_are_those_of_y_in_the_order_of_scikit_learn(values):
     np.testing.assert_array_equal(model.classes_, np.unique(y))
     np.testing.assert_array_equal(model.classes_[model.predict_proba(X).argmax(1)], model.predict(X))
     assert (model.predict(X) == y).mean() > 0.8
+
+
+def test_few_pictures_are_learnt_from_as_clean_does(monkeypatch):
+    """A preset that nobody asked for is fitted to them; one that somebody asked for is not."""
+    used = []
+
+    def stop(task, settings, noise):
+        used.append(settings)
+        raise InterruptedError
+
+    monkeypatch.setattr(rsl, "train", stop)
+    X, y = np.zeros((40, 8, 8), np.uint8), np.arange(40) % 2
+    for preset in (None, "cpu"):
+        with pytest.raises(InterruptedError):
+            sl.RSLClassifier(noise_rate=0.1, preset=preset, device="cpu").fit(X, y)
+    assert used == [fitting.choose(None, "cpu", from_arrays(X, y)), presets.get("cpu")]
+    assert used[0].stage1.batch == 8
 
 
 def test_predict_before_fit_says_so():

@@ -11,8 +11,9 @@ from smallloss.data import load
 from smallloss.data.arrays import from_arrays
 from smallloss.errors import InputError
 from smallloss.learning import embedding
-from smallloss.learning.embedding import KEPT, embedded
+from smallloss.learning.embedding import KEPT, embedded, new_features
 from smallloss.learning.progress import Progress
+from smallloss.models.backbone import load_backbone
 
 CPU = torch.device("cpu")
 SILENT = Progress(enabled=False)
@@ -104,6 +105,42 @@ def test_gray_pictures_get_three_channels_and_the_size_asked_for():
     assert seen.inputs[:, 0] == pytest.approx(gray.inputs.mean((1, 2, 3)) / 255, abs=0.02)
 
 
+def test_of_a_wide_picture_the_backbone_sees_the_centre():
+    """As of one in a file."""
+    wide = np.zeros((2, 6, 10, 3), np.uint8)
+    wide[:, :, 2:8] = 90
+    seen, fill = embedded(from_arrays(wide, [0, 1]), Watched(size=12), CPU, None)
+    fill(None, SILENT)
+    assert seen.inputs == pytest.approx(90 / 255, abs=1e-6)
+
+
+def test_new_pictures_get_the_features_that_those_of_the_run_have():
+    data = pictures(70)
+    network = load_backbone(Watched(size=12), "pictures")
+    seen, fill = embedded(data, Watched(size=12), CPU, None)
+    fill(None, SILENT)
+    assert (new_features(network, seen, data.inputs, CPU) == seen.inputs).all()
+    floats = [picture.transpose(2, 0, 1) / 255 for picture in data.inputs]  # as torch has them
+    assert (new_features(network, seen, floats, CPU) == seen.inputs).all()
+    larger = data.inputs.repeat(2, 1).repeat(2, 2)
+    assert new_features(network, seen, larger, CPU) == pytest.approx(seen.inputs, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "X, sentence",
+    [
+        (np.zeros((2, 9, 9, 3), np.uint8), r"are 9 x 9, and .*Watched was given 6 x 6: make them so first"),
+        (np.zeros((2, 7)), r"have the shape \(2, 7\): give pictures \[n, h, w\] or .*, or \[n, 3\] features of them"),
+        ([np.zeros((6, 6, 3)), np.zeros((9, 6, 3))], "not all of one shape"),
+        (["a.jpg"], "give pictures"),
+    ],
+)
+def test_new_examples_that_are_no_such_pictures(X, sentence):
+    seen, _ = embedded(pictures(), Watched(), CPU, None)
+    with pytest.raises(InputError, match=sentence):
+        new_features(load_backbone(Watched(), "pictures"), seen, X, CPU)
+
+
 def test_files_are_decoded_anew_at_the_size_that_the_backbone_wants(tmp_path):
     """96 x 96 is all that the dataset keeps; at 128 a pattern of single pixels is still there."""
     board = (np.indices((128, 128)).sum(0) % 2 * 255).astype(np.uint8)
@@ -136,6 +173,11 @@ def test_texts_are_given_as_they_are(tmp_path):
     fill(None, SILENT)
     assert seen.inputs[:, 0].tolist() == [len(text) for text in texts.shown]
     assert (seen.kind, seen.shown) == ("text", texts.shown)
+    network = load_backbone(lambda batch: np.array([[len(text)] for text in batch]), "text")
+    assert new_features(network, seen, ["two", "texts"], CPU).tolist() == [[3], [5]]
+    for not_texts in ("one text", [1, 2]):
+        with pytest.raises(InputError, match=r"give a list of texts, or \[n, 1\] features of them"):
+            new_features(network, seen, not_texts, CPU)
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,16 @@ def test_the_ledger_holds_eval_mode_losses_of_the_asked_view(scoring, make_task,
     assert np.array_equal(stage.ledger.predicted, logits.argmax(1).numpy())
 
 
+def test_the_ledger_knows_which_epochs_it_recorded(make_task, make_net, tmp_path):
+    """Also where the stage goes on after a stop, with the ledger that its checkpoint holds."""
+    for _ in range(2):
+        task = make_task(folder=tmp_path)
+        objective = Supervised(task, "stage", task.train, SGD)
+        stage = Stage(task, "stage", objective, SGD, [make_net()], ledger=LossLedger(96), record=range(2, 4))
+        curves = stage.fit().ledger.curves
+        assert (curves.start, len(curves.rows)) == (2, 2)
+
+
 def test_plain_and_augmented_scoring_differ(make_task, make_net):
     losses = []
     for scoring in ("plain", "augmented"):

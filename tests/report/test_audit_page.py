@@ -14,6 +14,8 @@ import pytest
 from PIL import Image
 
 from smallloss.data.dataset import Dataset
+from smallloss.data.source import load
+from smallloss.data.tables import write_table
 from smallloss.report.audit_page import COLUMNS, LONGEST_SIDE, Question, audit_page, shown_inputs, write_audit_page
 
 HOSTILE = (
@@ -24,6 +26,7 @@ HOSTILE = (
     "<!--<script>",
     "\u2028שלום",
 )
+LONG = "<b>long</b> & " + "dull " * 1000 + "the end"
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -50,8 +53,12 @@ class Reader(HTMLParser):
 
 def questions(classes: tuple[str, ...]) -> list[Question]:
     c = len(classes)
+    row = [(f"column {j} <b>", f"<i>cell {j}") for j in range(30)]
     return [
-        Question(f"{classes[k % c]} {k}", k, k % c, classes[(k + 1) % c], "kept", text=f"row {k}") for k in range(7)
+        Question(f"{classes[k % c]} {k}", k, k % c, classes[(k + 1) % c], "kept", None, row, LONG, True)
+        if k == 3
+        else Question(f"{classes[k % c]} {k}", k, k % c, classes[(k + 1) % c], "kept", text=f"row {k}")
+        for k in range(7)
     ]
 
 
@@ -93,7 +100,7 @@ def test_nothing_comes_from_outside() -> None:
 def test_what_the_run_thinks_is_not_shown_but_kept_for_the_table() -> None:
     data = json.loads(next(t for a, t in Reader(hostile_page()).scripts if a.get("type") == "application/json"))
     assert data["columns"] == list(COLUMNS)
-    assert data["questions"][0].keys() == {"id", "given", "picture", "text", "cells"}
+    assert data["questions"][0].keys() == {"id", "given", "picture", "row", "text", "prose", "cells"}
     assert data["questions"][1]["cells"] == ["'=cmd() 1", "1", "'=cmd()", "new\nline\x1b[31m", "kept"]
     assert data["cells"][1] == "'=cmd()"
 
@@ -122,6 +129,27 @@ def test_pictures_are_small_pngs_and_rows_are_text() -> None:
     assert shown.endswith("… and 36 more")
 
 
+def table_of(path: Path, columns: dict[str, list[str]], **options: str) -> Dataset:
+    return load(write_table(path, columns), **options)
+
+
+def test_a_text_is_shown_as_it_is_and_a_row_by_its_columns(tmp_path: Path) -> None:
+    label = ["good", "bad"] * 5
+    texts = [f"<b>number {i}</b> of some reviews,\nin two lines & more " + "word " * i for i in range(10)]
+    data = table_of(tmp_path / "t.csv", {"text": texts, "label": label})
+    assert shown_inputs(data, 9) == {"text": texts[9].strip(), "prose": True}
+    seen = data.seen_as(np.zeros((10, 2), np.float32), "by a backbone")
+    assert shown_inputs(seen, 9)["text"] == texts[9].strip()
+    cells = {"age": [str(i) for i in range(30, 40)], "city": ["Bern", ""] * 5, "label": label}
+    rows = table_of(tmp_path / "r.csv", cells)
+    assert shown_inputs(rows, 1) == {"row": [("age", "31"), ("city", "missing")]}
+
+
+def test_pictures_are_shown_where_the_network_sees_features_of_them() -> None:
+    pictures = Dataset(np.zeros((2, 4, 4, 3), np.uint8), np.zeros(2, np.int64), ("a",))
+    assert "picture" in shown_inputs(pictures.seen_as(np.ones((2, 5), np.float32), "features"), 1)
+
+
 def test_the_same_questions_give_the_same_bytes(tmp_path: Path) -> None:
     paths = [
         write_audit_page(tmp_path / name, questions(HOSTILE), HOSTILE, name="n", run="r")
@@ -134,8 +162,11 @@ def test_the_same_questions_give_the_same_bytes(tmp_path: Path) -> None:
 def test_a_browser_runs_it_from_a_file(tmp_path: Path) -> None:
     """Keys are pressed by a few lines added for the test; its hash joins the policy."""
     drive = (
-        "for (const key of ['r', 'u', 'n', 'w', '1', 'ArrowLeft'])"
-        " document.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));"
+        "const press = (key) => document.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));"
+        "['r', 'u', 'n', 'w', '1', 'ArrowLeft'].forEach(press);"
+        "const example = document.getElementById('example');"
+        "document.body.dataset.cut = example.textContent; press('m');"
+        "document.body.dataset.whole = example.textContent;"
         "URL.createObjectURL = (blob) => { blob.text().then((text) => {"
         " document.body.dataset.saved = JSON.stringify(text); }); return '#'; };"
         "document.getElementById('save').click();"
@@ -154,8 +185,16 @@ def test_a_browser_runs_it_from_a_file(tmp_path: Path) -> None:
     if done.returncode or "<html" not in done.stdout:
         pytest.skip("Chromium does not run here")
     reader = Reader(done.stdout)
-    saved = next(attributes["data-saved"] for tag, attributes in reader.tags if tag == "body")
+    body = next(attributes for tag, attributes in reader.tags if tag == "body")
+    saved, cut, whole = (body[f"data-{name}"] for name in ("saved", "cut", "whole"))
     assert saved is not None
+    assert cut is not None
+    assert whole is not None
+    assert "<b>long</b> & dull" in cut
+    assert "the end" not in cut
+    assert "column 29" not in cut
+    assert whole.strip().startswith(LONG)
+    assert whole.strip().endswith("column 29 <b><i>cell 29")
     rows = list(csv.DictReader(io.StringIO(json.loads(saved), newline="")))
     assert [row["answer"] for row in rows] == ["right", "unsure", "none", "wrong", "", "", ""]
     assert rows[3]["true_label"] == HOSTILE[0]

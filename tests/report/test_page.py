@@ -18,7 +18,7 @@ from smallloss.criterion.verdict import check
 from smallloss.report import page as pages
 from smallloss.report.page import page, write_page
 from smallloss.report.pictures import LONGEST_SIDE, borderline, data_address, gallery
-from smallloss.report.plots import score_histogram
+from smallloss.report.plots import loss_curves, score_histogram
 from smallloss.report.result import Part, Result
 from smallloss.report.summary import table_rows
 
@@ -110,6 +110,14 @@ def test_same_result_same_bytes(result: Result, tmp_path) -> None:
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red"}):
         second = write_page(result, tmp_path / "b.html").read_bytes()
     assert first == second
+
+
+def test_without_a_test_part_the_curve_is_of_what_was_held_out(result: Result) -> None:
+    held_out = [{"validation" if key == "test" else key: row[key] for key in row} for row in result.history]
+    assert pages._curves(replace(result, history=held_out)) == pages._curves(result)
+    assert "Accuracy after each epoch" in page(replace(result, history=held_out))
+    both = [row | {"validation": 0.1} for row in result.history]
+    assert pages._curves(replace(result, history=both)) == pages._curves(result)
 
 
 def test_hostile_texts_are_only_text(hostile: Result) -> None:
@@ -223,6 +231,12 @@ def test_the_class_table_has_margin_cutoff_and_plot(result: Result) -> None:
     assert "cat 3 33.3 % 2 0 1 – 0.50" in Reader(page(result)).said
 
 
+def ticks(svg: str) -> list[int]:
+    """The whole numbers below the axis, which the words "epoch" end."""
+    below, _, _ = svg.partition(">epoch</text>")
+    return [int(number) for number in re.findall(r">(\d+)</text>", below)]
+
+
 def test_mean_losses_are_drawn_where_a_ledger_has_them(result: Result) -> None:
     assert "Mean loss of the kept" not in page(result)
     ledger = LossLedger(10)
@@ -237,6 +251,10 @@ def test_mean_losses_are_drawn_where_a_ledger_has_them(result: Result) -> None:
     text = page(result)
     assert "Mean loss of the kept and of the likely wrong" in text
     assert "of a random" not in text
+    assert ticks(loss_curves(*losses, 0)) == [1, 2]
+    ledger.curves.start = 15  # of 17 epochs the last two were recorded
+    assert pages._plots(result)["losses"] == loss_curves(*losses, 15)
+    assert ticks(loss_curves(*losses, 15)) == [16, 17]
     ledger.curves.index = np.arange(9)
     ledger.curves.rows = [row[:9] for row in ledger.curves.rows]
     assert "of a random 9 of all examples" in page(result)

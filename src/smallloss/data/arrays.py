@@ -56,9 +56,19 @@ def from_arrays(
     )
 
 
+def as_array(values: Any) -> np.ndarray:
+    """Arrays, tensors, lists; a mapped array stays mapped."""
+    if isinstance(values, np.ndarray):
+        return values
+    try:
+        return np.asarray(values)
+    except ValueError as error:  # numpy's word for rows of different lengths
+        raise InputError(f"The inputs are not all of one shape ({error}); make them alike first.") from error
+
+
 def as_inputs(inputs: Any) -> np.ndarray:
     """uint8 pictures [n, h, w, c] or float32 features [n, d]; a mapped array of that type stays mapped."""
-    array = inputs if isinstance(inputs, np.ndarray) else np.asarray(inputs)
+    array = as_array(inputs)
     if array.dtype.kind not in "buif":
         raise InputError(f"The inputs are of type {array.dtype}; they must be numbers.")
     if array.ndim == 2:

@@ -25,7 +25,9 @@ def label_column(names: Sequence[str], where: str, label: str | None = None) -> 
     if found not in names:
         lacks = "no column label, given_label or y" if label is None else f"no column {label!r}"
         some = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise InputError(f"{where} has {lacks}; name the column of labels (label=NAME). It has {some}.")
+        raise InputError(
+            f"{where} has {lacks}; name the column of labels with --label (in Python, label=). It has {some}."
+        )
     return str(found)
 
 
@@ -46,9 +48,15 @@ def read_labels(table: Any, column: str, where: str) -> np.ndarray:
     """The labels as text, one per row."""
     refuse_nested(table, [column], where)
     values = table.column(column).to_pylist()
-    if None in values:
-        raise InputError(f"Row {values.index(None) + 1} of {where} has no {column}; every example needs one.")
+    require_values(values, column, where)
     return label_names(values)
+
+
+def require_values(values: Sequence[Any], column: str, where: str) -> None:
+    """None of them missing; one of blanks alone is."""
+    for row, value in enumerate(values, start=1):
+        if value is None or (isinstance(value, str) and not value.strip()):
+            raise InputError(f"Row {row} of {where} has no {column}; every example needs one.")
 
 
 def read_ids(table: Any, where: str) -> list[str]:
@@ -58,8 +66,7 @@ def read_ids(table: Any, where: str) -> list[str]:
         return []
     refuse_nested(table, [column], where)
     values = table.column(column).to_pylist()
-    if None in values:
-        raise InputError(f"Row {values.index(None) + 1} of {where} has no {column}; every example needs one.")
+    require_values(values, column, where)
     ids = [str(value) for value in values]
     require_unique(ids, where)
     return ids

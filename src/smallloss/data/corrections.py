@@ -4,7 +4,7 @@ from pathlib import Path
 
 from smallloss.criterion.audit import NONE
 from smallloss.data.dataset import Dataset
-from smallloss.data.tables import read_table
+from smallloss.data.tables import by_spelling, read_table
 from smallloss.errors import InputError
 
 ANSWERS = ("right", "wrong", "none")
@@ -19,8 +19,10 @@ def read_corrections(path: str | Path, dataset: Dataset) -> dict[int, int]:
     for name in ("id", "answer", "true_label"):
         if name not in table.column_names:
             raise InputError(f"{path} has no column {name!r}; corrections have id, answer and true_label.")
-    place = {str(name): index for index, name in enumerate(dataset.ids)}
-    code = {name: k for k, name in enumerate(dataset.classes)}
+    row_of = {name: index for index, name in enumerate(dataset.ids)}
+    place = {spelling: row_of[name] for spelling, name in by_spelling(dataset.ids).items()}
+    code_of = {name: k for k, name in enumerate(dataset.classes)}
+    code = {spelling: code_of[name] for spelling, name in by_spelling(dataset.classes).items()}
     pins: dict[int, int] = {}
     columns = (table[name].to_pylist() for name in ("id", "answer", "true_label"))
     for row, (name, answer, label) in enumerate(zip(*columns, strict=True), 1):

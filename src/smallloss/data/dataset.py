@@ -11,7 +11,6 @@ import numpy as np
 from smallloss.errors import InputError
 
 _CHUNK_BYTES = 1 << 24
-_WIDE = 256  # features; where there are more, each is seen smaller
 
 
 @dataclass(frozen=True)
@@ -142,9 +141,8 @@ class Dataset:
         # Around the mean, not from the sum of squares: features far from zero would lose their spread.
         squares = sum(((c.reshape(-1, channels) / scale - mean) ** 2).sum(0) for c in _chunks(self.inputs))
         std = np.sqrt(squares / count)
-        # The length of a row must not grow with the number of features: the loss would turn NaN at any usual step.
-        crowd = 1.0 if self.is_image else max(1.0, (channels / _WIDE) ** 0.5)
-        return mean, crowd * np.where(std > 0, std, 1.0)  # a constant feature is centred and left alone
+        std = np.where(std > 0, std, 1.0)  # a constant feature is centred and left alone
+        return mean, std if self.is_image else std * _crowd(channels)
 
     def fingerprint(self) -> str:
         """SHA-256 over shapes, types, inputs, labels and classes: the data a run was made from."""
@@ -188,6 +186,14 @@ class Dataset:
             sources=None if self.sources is None else [self.sources[i] for i in index],
             unreadable={},
         )
+
+
+def _crowd(features: int) -> float:
+    """Where features are more than the net for them has hidden units, each is seen smaller: the length of a row must
+    not grow with their number, or the loss would turn NaN at any usual step."""
+    from smallloss.models.mlp import HIDDEN  # it brings torch: not before a network is to see the data
+
+    return max(1.0, (features / HIDDEN) ** 0.5)
 
 
 def _chunks(array: np.ndarray) -> Iterator[np.ndarray]:

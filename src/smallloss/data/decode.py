@@ -18,6 +18,7 @@ Source = str | bytes  # the path of a file, or what it holds
 _COMMON = ("PNG", "JPEG", "BMP", "GIF", "PPM")  # what Pillow loads first
 _OTHERS = ("WEBP", "TIFF", "AVIF", "JPEG2000", "ICO", "TGA", "PCX")  # no format that starts another program (EPS)
 _GRAY = {"1", "L", "LA", "La", "I", "F"}
+_TWELVE_BITS = 4095
 _LONGEST = 1 << 30
 _ORIENTATION = 0x0112
 _UPRIGHT = {
@@ -132,7 +133,10 @@ def _to_mode(image: Image.Image, mode: str) -> Image.Image:
 
 
 def _to_8_bits(picture: Image.Image) -> Image.Image:
-    """Gray values in 0..65535 (a 16-bit file), or a deeper file's in 0..1, 0..255 or 0..65535."""
+    """Gray values of a 16-bit file in 0..65535, or in the 0..4095 of a scanner; a deeper file's in 0..1 or 0..255 too.
+
+    Without the second, twelve bits of a scan would be seventeen shades of black.
+    """
     import numpy as np
 
     values = np.asarray(picture).astype(np.float64)
@@ -141,8 +145,10 @@ def _to_8_bits(picture: Image.Image) -> Image.Image:
         raise ValueError(f"its gray values run from {low:g} to {high:g}, outside 0..65535")
     if picture.mode == "F" and high <= 1:
         scale = 255.0
+    elif picture.mode.startswith("I;16") or high > 255:
+        scale = 255 / (_TWELVE_BITS if high <= _TWELVE_BITS else 65535)
     else:
-        scale = 255 / 65535 if picture.mode.startswith("I;16") or high > 255 else 1.0
+        scale = 1.0
     return Image.fromarray(np.rint(values * scale).astype(np.uint8))
 
 

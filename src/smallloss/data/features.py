@@ -31,7 +31,8 @@ def load_features(path: Path, labels: str | Path | None, label: str | None = Non
     inputs = read_npy(path, mapped=True)
     if labels is None:
         raise InputError(
-            f"{path} holds inputs only; give its labels as a second .npy file, a .csv or a .parquet (labels=PATH)."
+            f"{path} holds inputs only; give its labels as a second .npy file, a .csv or a .parquet "
+            "with --labels (in Python, labels=)."
         )
     where = Path(labels).expanduser()
     if where.suffix not in (".csv", ".parquet"):

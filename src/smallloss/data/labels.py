@@ -1,5 +1,6 @@
 """Labels of any kind (names, numbers with gaps, negatives) become the codes 0..c-1."""
 
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,6 +61,30 @@ def _text(value: Any, index: int) -> str:
     if value is None or isinstance(value, float) or not str(value).strip():
         raise InputError(f"The label at index {index} is {value!r}; labels are classes, by name or whole number.")
     return str(value)
+
+
+def alike_note(classes: Sequence[str]) -> list[str]:
+    """A sentence on classes that differ only in how they are written, where there are any: often a mistyped label."""
+    groups: dict[str, list[str]] = {}
+    for name in classes:
+        groups.setdefault(_as_meant(name), []).append(name)
+    alike = [" and ".join(map(repr, group)) for group in groups.values() if len(group) > 1]
+    if not alike:
+        return []
+    some = "; ".join(alike[:5]) + ("; and others" if len(alike) > 5 else "")
+    return [
+        "Some labels differ only in blanks, capitals or the spelling of a number, and are classes of their own all the "
+        f"same: {some}. If they mean one class, write them alike."
+    ]
+
+
+def _as_meant(name: str) -> str:
+    """A label without its blanks, capitals and zeros."""
+    text = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    try:
+        return repr(float(text)) if "_" not in text else text
+    except ValueError:
+        return text
 
 
 def _sort_key(names: list[str]) -> Any:

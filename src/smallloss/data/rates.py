@@ -1,39 +1,83 @@
 """Noise rates as a person writes them: one number, label=rate pairs, or a small table."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from smallloss.data.tables import read_rows
+import numpy as np
+
+from smallloss.data.tables import by_spelling, read_rows
 from smallloss.errors import InputError
 
+Rates = float | dict[str, float]
 
-def parse_rates(text: str) -> float | dict[str, float]:
-    """0.2 · cat=0.3,dog=0.2 · rates.csv with the columns label and noise_rate."""
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    if "=" in text:
-        pairs = (part.rpartition("=") for part in text.split(","))
-        return {label.strip(): _rate(rate, f"of {label.strip()!r}") for label, _, rate in pairs}
-    path = Path(text)
-    if not path.is_file():
+
+def read_rates(text: str | Path, classes: Sequence[str]) -> tuple[Rates, np.ndarray | None]:
+    """(the rates, how high they may be where that is said, in the order of the classes).
+
+    text: 0.2 · cat=0.3,dog=0.2 · rates.csv with the columns label and noise_rate, and perhaps `upper`, the upper end of
+    the 80 % interval of each rate. A label may be spelled as our own tables spell it; blanks around it are forgiven
+    where no class has them.
+    """
+    said, path, spelled = str(text), Path(text), by_spelling(classes)
+    if path.is_file():
+        return _from_file(path, classes, spelled)
+    if _is_number(said):
+        return float(said), None
+    if "=" not in said:
         raise InputError(
-            f"The noise rate {text!r} is neither a number, nor pairs such as cat=0.3,dog=0.2, nor a file that exists."
+            f"The noise rate {said!r} is neither a number, nor pairs such as cat=0.3,dog=0.2, nor a file that exists."
         )
-    rows = [row for row in read_rows(path) if any(cell.strip() for cell in row)]
-    bad = [number for number, row in enumerate(rows, 1) if len(row) != 2]
-    if bad:
-        raise InputError(
-            f"Row {bad[0]} of {path} has {len(rows[bad[0] - 1])} cells; a table of rates has a label and a rate."
-        )
-    if rows and not _is_number(rows[0][1]):
-        rows = rows[1:]
-    return {label.strip(): _rate(rate, f"of {label.strip()!r} in {path}") for label, rate in rows}
+    rates: dict[str, float] = {}
+    for label, _, rate in (part.rpartition("=") for part in said.split(",")):
+        _add(rates, _name(label, spelled), rate, "")
+    return rates, None
 
 
-def _rate(text: str, where: str) -> float:
+def _from_file(
+    path: Path, classes: Sequence[str], spelled: Mapping[str, str]
+) -> tuple[dict[str, float], np.ndarray | None]:
+    header, rows = _rows(path)
+    rates: dict[str, float] = {}
+    highest: dict[str, float] = {}
+    for number, cells in rows:
+        if len(cells) != len(header):
+            raise InputError(
+                f"Row {number} of {path} has {len(cells)} cells; a table of rates has a label and a rate, or a header "
+                "that names the columns label and noise_rate."
+            )
+        row = dict(zip(header, cells, strict=True))
+        name = _name(row["label"], spelled)
+        _add(rates, name, row["noise_rate"], f" in {path}")
+        if row.get("upper", "").strip():
+            highest[name] = max(_rate(row["upper"], f"upper end of the noise rate of {name!r} in {path}"), rates[name])
+    if not highest:
+        return rates, None
+    return rates, np.array([highest.get(name, rates.get(name, 0.0)) for name in classes])
+
+
+def _rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The names of the columns, and the numbered rows below them; two columns need no names."""
+    rows = [(number, row) for number, row in enumerate(read_rows(path), 1) if any(cell.strip() for cell in row)]
+    header = [cell.strip().lower() for cell in rows[0][1]] if rows else []
+    if {"label", "noise_rate"} <= set(header):
+        return header, rows[1:]
+    named = len(header) == 2 and not _is_number(header[1])
+    return ["label", "noise_rate"], rows[1:] if named else rows
+
+
+def _name(cell: str, spelled: Mapping[str, str]) -> str:
+    return next((spelled[spelling] for spelling in (cell, cell.strip()) if spelling in spelled), cell.strip())
+
+
+def _add(rates: dict[str, float], name: str, rate: str, where: str) -> None:
+    if name in rates:
+        raise InputError(f"The noise rate of {name!r}{where} is given twice; keep one of the two.")
+    rates[name] = _rate(rate, f"noise rate of {name!r}{where}")
+
+
+def _rate(text: str, what: str) -> float:
     if not _is_number(text):
-        raise InputError(f"The noise rate {where} is {text!r}; it must be a number in [0, 1).")
+        raise InputError(f"The {what} is {text!r}; it must be a number in [0, 1).")
     return float(text)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from smallloss.data.columns import require_values
 from smallloss.data.labels import label_names
 from smallloss.data.npz import read_npz
 from smallloss.data.tables import read_numbers, read_table
@@ -56,8 +57,7 @@ def _from_table(path: Path) -> Scores:
         )
     losses = np.stack([read_numbers(table.column(column), column, path) for column in columns], axis=1)
     labels = table.column(label).to_pylist()
-    if None in labels:
-        raise InputError(f"Row {labels.index(None) + 1} of {path} has no {label}; every example needs one.")
+    require_values(labels, label, str(path))
     ids = tuple(str(value) for value in table.column("id").to_pylist()) if "id" in names else None
     return Scores(label_names(labels), losses, ids)
 

@@ -15,7 +15,7 @@ from smallloss.errors import InputError
 
 KNOWN = (
     "digits, cifar10:PATH, cifar100:PATH, idx:FOLDER, a folder of idx files, a folder of pictures with a subfolder "
-    "per class, a .csv or .parquet table, a .npz file, a .npy file with labels=PATH, or hf:NAME"
+    "per class, a .csv or .parquet table, a .npz file, a .npy file with --labels, or hf:NAME"
 )
 
 
@@ -27,7 +27,7 @@ def load(spec: str | Path, *, labels: str | Path | None = None, label: str | Non
     kind, _, rest = str(spec).partition(":")
     path = Path(spec).expanduser()
     if labels is not None and path.suffix != ".npy":
-        raise InputError(f"labels={labels} goes with a .npy file of inputs; {spec} brings its own labels.")
+        raise InputError(f"--labels {labels} goes with a .npy file of inputs; {spec} brings its own labels.")
     if kind == "hf":
         if not rest:
             raise InputError("hf needs the name or the folder of a dataset: write hf:NAME.")
@@ -37,7 +37,7 @@ def load(spec: str | Path, *, labels: str | Path | None = None, label: str | Non
     if path.suffix == ".npy":
         return load_features(path, labels, label)
     if label is not None:
-        raise InputError(f"label={label} names a column of a table; {spec} is none.")
+        raise InputError(f"--label {label} names a column of a table; {spec} is none.")
     if spec == "digits":
         return load_digits()
     if kind in ("cifar10", "cifar100"):

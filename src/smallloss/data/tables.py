@@ -3,7 +3,7 @@
 import csv
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,9 @@ def read_rows(path: Path, limit: int | None = None) -> list[list[str]]:
         raise InputError(f"{path} cannot be read as a csv file in UTF-8: {error}") from error
     if not rows:
         raise InputError(f"{path} is empty.")
+    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
+        if len(rows[0]) == 1 and separator in rows[0][0]:
+            raise InputError(f"The cells of {path} are separated by {name} ({rows[0][0]!r}); save it with commas.")
     return rows
 
 
@@ -132,6 +135,8 @@ def write_table(path: str | Path, columns: Mapping[str, Any]) -> Path:
 def _arrow(values: Any) -> Any:
     import pyarrow as pa
 
+    if isinstance(values, pa.ChunkedArray):
+        return values
     return pa.array(values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "OU" else values)
 
 
@@ -139,7 +144,10 @@ def _csv_column(values: Any) -> Any:
     import pyarrow as pa
 
     column = _arrow(values)
-    if pa.types.is_string(column.type):
+    if isinstance(column, pa.ChunkedArray):
+        column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        column = column.combine_chunks()
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return pa.array([None if cell is None else defuse(cell) for cell in column.to_pylist()], pa.string())
     if pa.types.is_floating(column.type):
         return pa.array(column.to_numpy(zero_copy_only=False), from_pandas=True)  # NaN: an empty cell
@@ -152,3 +160,17 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 def defuse(text: str) -> str:
     """A text that no spreadsheet runs as a formula."""
     return f"'{text}" if text[:1] and text[0] in _FORMULA and not _NUMBER.fullmatch(text) else text
+
+
+def as_cell(name: str) -> str:
+    """A file name need not be valid Unicode, a table cell must be: stray bytes are escaped."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def by_spelling(names: Iterable[str]) -> dict[str, str]:
+    """How our own csv files may spell each name -> the name. Whatever reads such files back looks names up in this.
+
+    Where a name is spelled as another is defused, it means itself.
+    """
+    known = list(names)
+    return {defuse(as_cell(name)): name for name in known} | {as_cell(name): name for name in known}

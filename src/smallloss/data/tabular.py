@@ -29,10 +29,14 @@ class Rows(Sequence[str]):
     def __getitem__(self, index: int | slice) -> str | list[str]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
+        return ", ".join(f"{name} = {value}" for name, value in self.cells(index))
+
+    def cells(self, index: int) -> list[tuple[str, str]]:
+        """One row, each column by its name."""
         if not -len(self) <= index < len(self):
             raise IndexError(index)
         row = self.table.slice(int(index) % len(self), 1).to_pylist()[0]
-        return ", ".join(f"{name} = {'missing' if value is None else value}" for name, value in row.items())
+        return [(name, "missing" if value is None else str(value)) for name, value in row.items()]
 
 
 @dataclass

@@ -13,7 +13,7 @@ from smallloss.data.arrays import from_arrays
 from smallloss.data.labels import label_names
 from smallloss.learning.inference import predict_probabilities
 from smallloss.learning.task import Task, pick_device
-from smallloss.methods import presets
+from smallloss.methods import fitting
 from smallloss.methods.small_loss import Noise
 from smallloss.methods.unknown_noise import learn_noise
 
@@ -55,7 +55,7 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
         self._dataset = replace(from_arrays(np.asarray(X), codes), classes=tuple(names[first].tolist()))
         self.n_features_in_ = int(np.prod(self._dataset.in_shape))
         device = pick_device(self.device)
-        settings = presets.choose(
+        settings = fitting.choose(
             self.preset, device.type, self._dataset, net=self.net, epochs=self.epochs, changes=self.settings
         )
         task = Task(self._dataset, np.arange(len(names)), {}, seed=self.random_state, device=device)

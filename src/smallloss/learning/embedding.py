@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from smallloss.data.arrays import as_array, from_arrays
 from smallloss.data.dataset import Dataset
 from smallloss.data.npz import read_npz
 from smallloss.data.pictures import Target, read_pictures
@@ -52,6 +53,40 @@ def embedded(dataset: Dataset, backbone: Any, device: torch.device, out: Path | 
             _keep(folder / KEPT, rows, [name for part in parts for name in part.ids], note)
 
     return dataset.seen_as(rows, note), fill
+
+
+def new_features(network: Backbone, seen: Dataset, X: Any, device: torch.device) -> np.ndarray:
+    """Of new pictures or texts the features that the dataset `seen` has of its own."""
+    new = _new_texts(seen, X) if seen.kind == "text" else _new_pictures(seen, X, network)
+    rows = np.empty((len(new), seen.in_shape[0]), np.float32)
+    _embed(rows, new, network, device, Progress(enabled=False))
+    return rows
+
+
+def _new_texts(seen: Dataset, X: Any) -> Dataset:
+    if isinstance(X, str) or not all(isinstance(text, str) for text in X):
+        raise InputError(
+            f"The run was made of texts: give a list of texts, or [n, {seen.in_shape[0]}] features of them."
+        )
+    nothing = np.zeros(len(X), np.int64)
+    return Dataset(nothing[:, None].astype(np.float32), nothing, ("",), name="new examples", kind="text", shown=list(X))
+
+
+def _new_pictures(seen: Dataset, X: Any, network: Backbone) -> Dataset:
+    array = as_array(X)
+    if array.ndim < 3:
+        raise InputError(
+            f"The run was made of pictures, and the new examples have the shape {array.shape}: give pictures "
+            f"[n, h, w] or [n, h, w, c], or [n, {seen.in_shape[0]}] features of them."
+        )
+    new = from_arrays(array, np.zeros(len(array), np.int64), name="new examples")
+    (height, width), before = new.inputs.shape[1:3], seen.as_they_came.shape[1:3]
+    if network.size is None and (height, width) != before:
+        raise InputError(
+            f"The new pictures are {height} x {width}, and {network.name} was given {before[0]} x {before[1]}: "
+            "make them so first."
+        )
+    return new
 
 
 def _read(path: Path, n: int) -> tuple[np.ndarray, str] | None:
@@ -129,6 +164,11 @@ def _decoded(dataset: Dataset, sources: Sequence[str | bytes], start: int, size:
 
 
 def _resized(pictures: np.ndarray, size: int) -> np.ndarray:
+    """The centre square of each, as of pictures in files."""
+    height, width = pictures.shape[1:3]
+    side = min(height, width)
+    top, left = (height - side) // 2, (width - side) // 2
+    pictures = pictures[:, top : top + side, left : left + side]
     raw = torch.from_numpy(pictures).permute(0, 3, 1, 2).float()
     new = torch.nn.functional.interpolate(raw, (size, size), mode="bilinear", antialias=True)
     return new.round().clamp(0, 255).byte().permute(0, 2, 3, 1).numpy()

@@ -107,6 +107,8 @@ class Stage:
     def fit(self) -> Fitted:
         """Train to the last epoch, from the last checkpoint if there is one."""
         start = self._resume()
+        if self.ledger is not None:
+            self.ledger.curves.start = self.record.start
         self.task.progress.stage(self.name, self.recipe.epochs, start)
         self._saved_at = time.perf_counter()
         try:

@@ -11,6 +11,7 @@ import numpy as np
 from smallloss import files
 from smallloss.data.dataset import Dataset
 from smallloss.data.tables import defuse
+from smallloss.data.tabular import Rows
 from smallloss.report.pictures import data_address
 from smallloss.report.templates import environment
 
@@ -30,8 +31,10 @@ class Question:
     given: int  # position among the classes
     predicted: str
     stratum: str
-    picture: str | None = None  # a PNG as a data address
+    picture: str | None = None  # as a data address
+    row: Sequence[tuple[str, str]] = ()  # of a table: (column, cell)
     text: str = ""
+    prose: bool = False  # the text is one to read, not a line of values
 
 
 def write_audit_page(
@@ -54,17 +57,25 @@ def audit_page(questions: Sequence[Question], classes: Sequence[str], *, name: s
 
 
 def shown_inputs(data: Dataset, index: int) -> dict[str, Any]:
-    """What the page shows of an example: its picture, or its values as text."""
-    if data.is_image:
-        return {"picture": data_address(np.asarray(data.inputs[index]), LONGEST_SIDE)}
-    row = np.asarray(data.inputs[index])
+    """What a person can judge an example by, whatever the network sees of it: its picture, its text or its row.
+
+    Only of features that came as such there is nothing but their values to show.
+    """
+    if data.pictures is not None:
+        return {"picture": data_address(np.asarray(data.pictures[index]), LONGEST_SIDE)}
+    if isinstance(data.shown, Rows):
+        return {"row": data.shown.cells(index)}
+    if data.shown is not None:
+        return {"text": data.shown[index], "prose": True}
+    row = np.asarray(data.as_they_came[index])
     more = f" … and {len(row) - VALUES_SHOWN} more" if len(row) > VALUES_SHOWN else ""
     return {"text": "  ".join(f"{value:g}" for value in row[:VALUES_SHOWN].tolist()) + more}
 
 
 def _shown(one: Question, classes: Sequence[str]) -> dict[str, Any]:
     cells = [defuse(one.id), str(one.index), defuse(classes[one.given]), defuse(one.predicted), one.stratum]
-    return {"id": one.id, "given": one.given, "picture": one.picture, "text": one.text, "cells": cells}
+    seen = {name: getattr(one, name) for name in ("id", "given", "picture", "row", "text", "prose")}
+    return seen | {"cells": cells}
 
 
 def _json(data: dict[str, Any]) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.audit import Answers
-from smallloss.criterion.audit_intervals import Interval, Rates
+from smallloss.criterion.audit_intervals import AS_BEFORE, COMBINED, OWN_ANSWERS, SHIFTED, Interval, Rates
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.known_verdict import KnownVerdict
 from smallloss.criterion.verdict import quoted
@@ -73,17 +73,21 @@ class AuditResult:
         ]
 
     def _rates(self) -> list[str]:
-        moved = [k for k, source in enumerate(self.rates.source) if source != "as before"]
-        if not moved:
+        source = self.rates.source
+        if set(source) == {AS_BEFORE}:
             return ["The answers agree with the noise rates that the run used; they stay as they were."]
-        shifted = any(source == "shifted with all" for source in self.rates.source)
-        lines = ["The answers do not agree with the noise rates that the run used; all are shifted together."]
+        lines = []
+        if SHIFTED in source:
+            lines = ["The answers do not agree with the noise rates that the run used; all are shifted together."]
+        elif OWN_ANSWERS not in source:
+            lines = ["The answers agree with the noise rates that the run used, and make some of them surer."]
+        words = {OWN_ANSWERS: "from its own answers", COMBINED: "from its estimate and its answers"}
         return [
-            *(lines if shifted else []),
+            *lines,
             *(
                 f"Label {quoted(str(self.classes[k]))}: {self.rates.noise_rate[k]:.1%} wrong "
-                f"({self.rates.low[k]:.1%} to {self.rates.high[k]:.1%}, 90 %), from its own answers."
-                for k in moved
-                if self.rates.source[k] == "its own answers"
+                f"({self.rates.low[k]:.1%} to {self.rates.high[k]:.1%}, 90 %), {words[source[k]]}."
+                for k in range(len(source))
+                if source[k] in words
             ),
         ]

@@ -16,10 +16,12 @@ import numpy as np
 from smallloss.data.image_folder import is_picture
 from smallloss.data.tables import write_table
 from smallloss.errors import InputError
+from smallloss.files import PREFIX, SUFFIX
 
 Columns = Mapping[str, np.ndarray]  # of the examples table; texts are objects, None where there is none
 
 CLEANED = ("given_label", "weight", "split", "reason")
+AUDITED = ("audit_answer", "audited_label")  # only where a person was asked
 CLEANLAB = ("is_label_issue", "label_score", "given_label", "predicted_label")
 SUGGESTED = ("suggested_label", "predicted_probability")
 NAMES = "names.csv"
@@ -27,42 +29,66 @@ KEEP = ("selected", "not likely wrong", "all")
 
 
 def cleaned(examples: Columns, keep: str, relabel: bool) -> tuple[np.ndarray, np.ndarray]:
-    """(the rows that stay, the label of every row); only `relabel` changes a label, and only a likely wrong one."""
-    issue, suggested = examples["is_label_issue"], examples["suggested_label"]
+    """(the rows that stay, the label of every row); only `relabel` changes a label, and only a likely wrong one.
+
+    What a person said comes first, whatever is kept: right stays; wrong is never given out under the label it had,
+    but with `relabel` under the one they named; none of the classes is left out.
+    """
+    issue, answer = examples["is_label_issue"], examples["audit_answer"]
     stays = {"selected": examples["selected"], "not likely wrong": ~issue, "all": np.ones_like(issue)}[keep]
-    changed = relabel & issue & np.array([label is not None for label in suggested])
-    return np.flatnonzero(stays | changed), np.where(changed, suggested, examples["given_label"])
+    wrong = found_wrong(examples)
+    better = np.where(wrong, examples["audited_label"], examples["suggested_label"])
+    changed = relabel & issue & np.array([label is not None for label in better])
+    stays = ((stays | (answer == "right")) & ~wrong) | changed
+    return np.flatnonzero(stays), np.where(changed, better, examples["given_label"])
 
 
 def cleaned_columns(examples: Columns, rows: np.ndarray, label: np.ndarray) -> dict[str, np.ndarray]:
     """The cleaned dataset as a table; `weight` is the run's, 0 for what it did not learn from."""
-    columns = {"id": examples["id"], "label": label, **{name: examples[name] for name in CLEANED}}
+    heard = ("audit_answer",) if are_answered(examples) else ()
+    columns = {"id": examples["id"], "label": label, **{name: examples[name] for name in (*CLEANED, *heard)}}
     return {name: values[rows] for name, values in columns.items()}
+
+
+def found_wrong(examples: Columns) -> np.ndarray:
+    """Those whose label a person found wrong, whether or not they named another."""
+    answer = examples["audit_answer"]
+    return (answer == "wrong") | (answer == "none")
+
+
+def are_answered(examples: Columns) -> bool:
+    """Did a person answer for any of them?"""
+    return any(answer is not None for answer in examples["audit_answer"])
 
 
 def labelstudio_tasks(examples: Columns, shows: str, shown: Sequence[str]) -> list[dict[str, Any]]:
     """Tasks for Label Studio's JSON import, each with its suggested label where the run has one.
 
+    What a person said of a label is an annotation, with the class they named; none of the classes is said in `meta`.
+
     shows: "image" or "text", what `shown` holds. The labelling interface has a control `label` over it:
         <Image name="image" value="$image"/>  <Choices name="label" toName="image"> ... </Choices>
     """
     tasks = []
-    for i, suggested in enumerate(examples["suggested_label"]):
-        choice = {"from_name": "label", "to_name": shows, "type": "choices", "value": {"choices": [suggested]}}
-        score = _number(examples["predicted_probability"][i])
-        guess = {"model_version": "smallloss", "score": score, "result": [choice]}
-        tasks.append(
-            {
-                "data": {shows: shown[i]},
-                "predictions": [] if suggested is None else [guess],
-                "meta": {
-                    "id": examples["id"][i],
-                    "given_label": examples["given_label"][i],
-                    "label_score": _number(examples["label_score"][i]),
-                },
-            }
-        )
+    for i, (suggested, audited) in enumerate(zip(examples["suggested_label"], examples["audited_label"], strict=True)):
+        guess = {"model_version": "smallloss", "score": _number(examples["predicted_probability"][i])}
+        meta = {"id": examples["id"][i], "given_label": examples["given_label"][i]}
+        meta["label_score"] = _number(examples["label_score"][i])
+        task = {
+            "data": {shows: shown[i]},
+            "predictions": [] if suggested is None else [guess | _choice(shows, suggested)],
+            "meta": meta,
+        }
+        if examples["audit_answer"][i] is not None:
+            meta["audit_answer"] = examples["audit_answer"][i]
+            task["annotations"] = [] if audited is None else [_choice(shows, audited)]
+        tasks.append(task)
     return tasks
+
+
+def _choice(shows: str, label: str) -> dict[str, Any]:
+    choice = {"from_name": "label", "to_name": shows, "type": "choices", "value": {"choices": [label]}}
+    return {"result": [choice]}
 
 
 def local_file(path: Path) -> str:
@@ -85,9 +111,11 @@ def fiftyone_samples(examples: Columns, paths: Sequence[Path]) -> list[dict[str,
         ]
         fo.Dataset("cleaned").add_samples(samples)
 
-    The tags are the reason and the split; mistakenness is 1 - label_score, null for what was never seen.
+    The tags are the reason and the split; mistakenness is 1 - label_score, null for what was never seen. Where a person
+    was asked, audit_answer and audited_label are fields of every sample.
     """
-    samples = []
+    samples: list[dict[str, Any]] = []
+    heard = AUDITED if are_answered(examples) else ()
     for i, path in enumerate(paths):
         score = _number(examples["label_score"][i])
         samples.append(
@@ -100,6 +128,7 @@ def fiftyone_samples(examples: Columns, paths: Sequence[Path]) -> list[dict[str,
                     "confidence": _number(examples["predicted_probability"][i]),
                 },
                 "mistakenness": None if score is None else 1 - score,
+                **{name: examples[name][i] for name in heard},
             }
         )
     return samples
@@ -180,7 +209,7 @@ def write_folder(target: Path, paths: Sequence[Path], labels: Sequence[str], cop
 @contextmanager
 def _all_or_nothing(target: Path) -> Iterator[Path]:
     """A new folder beside the target, which takes its place at the end, or is gone."""
-    with tempfile.TemporaryDirectory(prefix=".smallloss-", suffix=".tmp", dir=target.parent) as beside:
+    with tempfile.TemporaryDirectory(prefix=PREFIX, suffix=SUFFIX, dir=target.parent) as beside:
         new = Path(beside) / "new"
         new.mkdir()
         yield new

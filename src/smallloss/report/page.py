@@ -108,7 +108,8 @@ def _plots(result: Result) -> dict[str, str]:
         plots["scores"] = score_histogram(part.selection, right_labels(result.dataset, part))
     losses = _losses(result, part)
     if losses is not None:
-        plots["losses"] = loss_curves(*losses)
+        assert result.ledger is not None
+        plots["losses"] = loss_curves(*losses, result.ledger.curves.start)
     curves = _curves(result)
     if curves:
         plots["curves"] = learning_curves(list(curves.values()))
@@ -135,13 +136,14 @@ def _sampled(result: Result) -> int | None:
 
 
 def _curves(result: Result) -> dict[str, tuple[list[int], list[float]]]:
-    """Epochs, counted from 1, and accuracies of each stage that was tested."""
+    """Epochs, counted from 1, and accuracies of each stage, on a test part or else on what was held out."""
+    on = "test" if any(row.get("test") is not None for row in result.history) else "validation"
     curves: dict[str, tuple[list[int], list[float]]] = {}
     for row in result.history:
-        if row.get("test") is not None:
+        if row.get(on) is not None:
             epochs, shares = curves.setdefault(str(row["stage"]), ([], []))
             epochs.append(int(row["epoch"]) + 1)
-            shares.append(float(row["test"]))
+            shares.append(float(row[on]))
     return curves
 
 

@@ -99,15 +99,15 @@ def learning_curves(curves: Sequence[tuple[Sequence[int], Sequence[float]]]) -> 
     return _svg("curves", 2.9, draw)
 
 
-def loss_curves(kept: np.ndarray, wrong: np.ndarray) -> str:
-    """Mean losses after each recorded epoch, counted from 1."""
+def loss_curves(kept: np.ndarray, wrong: np.ndarray, start: int) -> str:
+    """Mean losses after each recorded epoch, of which `start` is the first, from 0; the axis counts from 1."""
 
     def draw(axes: "Axes") -> None:
         for k, (losses, colour) in enumerate(((kept, _KEPT), (wrong, _WRONG))):
-            epochs = np.arange(1, len(losses) + 1)
+            epochs = start + 1 + np.arange(len(losses))
             axes.plot(epochs, losses, **_line(k, alone=len(epochs) == 1) | {"color": colour})
         axes.set_ylim(bottom=0)
-        axes.set_xlabel("recorded epoch")
+        axes.set_xlabel("epoch")
         axes.set_ylabel("mean loss")
         axes.locator_params(axis="x", integer=True)
         axes.locator_params(axis="y", nbins=5)
