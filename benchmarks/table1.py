@@ -30,8 +30,9 @@ def write_probabilities(
     probabilities = out_of_sample(task, settings)
     seconds = time.perf_counter() - start
     facts = {
-        "cell": one.name, "seed": one.seed, "net": settings.net, "preset": settings.preset, "seconds_stage1": alone,
-        "seconds_halves": seconds, "cost": (alone + seconds) / alone, "commit": commit(), "hardware": hardware(),
+        "cell": one.name, "seed": one.seed, "net": settings.net, "preset": settings.preset, "lr": settings.stage1.lr,
+        "seconds_stage1": alone, "seconds_halves": seconds, "cost": (alone + seconds) / alone, "commit": commit(),
+        "hardware": hardware(),
     }  # fmt: skip
     print(one.name, "halves", round(seconds, 1), "s, cost", round(facts["cost"], 2), flush=True)
     rows, dataset = one.train, one.dataset
