@@ -15,6 +15,7 @@ import numpy as np
 
 from cells import Cell, cell, datasets
 from common import commit, hardware, record
+from smallloss.criterion.ledger import LossLedger
 from smallloss.learning.task import Task
 from smallloss.methods import presets
 from smallloss.methods.out_of_sample import out_of_sample
@@ -23,9 +24,12 @@ from smallloss.methods.small_loss import warm_up
 
 
 def write_probabilities(
-    folder: Path, one: Cell, task: Task, settings: Settings, score: np.ndarray, alone: float
+    folder: Path, one: Cell, task: Task, settings: Settings, ledger: LossLedger, alone: float
 ) -> None:
-    """What benchmarks/estimation.py reads: predictions out of sample for the training part, labels, score."""
+    """What benchmarks/estimation.py reads: predictions out of sample for the training part, labels, score.
+
+    Beside them what stage 1 predicts at its end: an estimate may one day lean on that in place of the mean margin.
+    """
     start = time.perf_counter()
     probabilities = out_of_sample(task, settings)
     seconds = time.perf_counter() - start
@@ -39,7 +43,8 @@ def write_probabilities(
     folder.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(
         folder / f"{one.name.replace('/', '_')}_{one.seed}.npz",
-        probabilities=probabilities[rows].astype(np.float16), score=score[rows].astype(np.float32),
+        probabilities=probabilities[rows].astype(np.float16), predicted=ledger.predicted[rows],
+        score=ledger.score(settings.score)[rows].astype(np.float32),
         labels=dataset.labels[rows], true_labels=dataset.true_labels[rows], facts=np.array(json.dumps(facts)),
     )  # fmt: skip
 
@@ -78,7 +83,7 @@ def main() -> None:
                 name, seed, {key: round(value, 2) for key, value in row.items() if isinstance(value, float)}, flush=True
             )
             if asked.probabilities is not None:
-                write_probabilities(asked.probabilities, one, task, settings, score, seconds)
+                write_probabilities(asked.probabilities, one, task, settings, fitted.ledger, seconds)
 
 
 if __name__ == "__main__":

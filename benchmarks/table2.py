@@ -76,8 +76,7 @@ def main() -> None:
                     print("curve", row["curve"], flush=True)
                 if asked.probabilities is not None:
                     stage1 = warm_up(task, settings)
-                    score = stage1.ledger.score(settings.score)
-                    write_probabilities(asked.probabilities, one, task, settings, score, stage1.seconds)
+                    write_probabilities(asked.probabilities, one, task, settings, stage1.ledger, stage1.seconds)
 
 
 if __name__ == "__main__":
