@@ -127,7 +127,8 @@ def clean(
     out: everything is written there, and the same call goes on after an interruption.
     """
     chosen_method, where = methods.get(method), pick_device(device)
-    refuse_early(out, preset, net, settings or {})
+    files = {"--transition": transition, "--corrections": corrections}
+    refuse_early(out, preset, where.type, net, epochs, settings or {}, files)
     dataset = dataset_of(data, label, labels)
     dataset, fill, seen = as_seen(dataset, features, backbone, where, None if out is None else Path(out))
     asked = {"device": device, "preset": preset, "net": net, "epochs": epochs, "settings": settings or {}}

@@ -22,13 +22,22 @@ from smallloss.models.backbone import name_of
 from smallloss.models.registry import require_known
 
 
-def refuse_early(out: str | Path | None, preset: str | None, net: Any, changes: Mapping[str, Any]) -> None:
+def refuse_early(
+    out: str | Path | None,
+    preset: str | None,
+    device: str,
+    net: Any,
+    epochs: int | None,
+    changes: Mapping[str, Any],
+    files: Mapping[str, Any],
+) -> None:
     """What can be refused before any data is read: it may take minutes to read it all."""
-    if preset is not None:
-        presets.get(preset)
-    for name in (net, changes.get("net"), changes.get("final_net")):
-        if name != "none":  # the way to say on the command line that there is no final_net
-            require_known(name)
+    asked = presets.choose(preset, device, None, net=net, epochs=epochs, changes=changes)
+    for name in (asked.net, asked.last_net):
+        require_known(name)
+    for option, file in files.items():
+        if isinstance(file, str | Path) and not Path(file).is_file():
+            raise InputError(f"{option} {file}: there is no such file.")
     if out is None:
         return
     place = Path(out)

@@ -36,7 +36,7 @@ class Weak:
 
 
 def able(**changes) -> Ability:
-    facts = {"surest": 0.9, "overall": 0.81, "error": 0.0, "resolved": 0.0}
+    facts = {"surest": 0.9, "overall": 0.81, "error": 0.0, "chance": 0.1, "resolved": 0.0}
     return Ability(**facts | {"learnt": False, "climbs": True, "follows": True} | changes)
 
 
@@ -76,10 +76,19 @@ def test_an_able_network_is_not_doubted(noise):
     assert "too weak" not in " ".join(found.notes)
 
 
-@pytest.mark.parametrize("n", [300, 1000])
-def test_predictions_no_better_than_chance_are_doubted_however_few(n):
+@pytest.mark.parametrize("c", [2, C])
+@pytest.mark.parametrize("n", [300, 1000, 20_000])
+def test_predictions_no_better_than_chance_are_doubted_however_many(n, c):
     rng = np.random.default_rng(1)
-    found = estimate(rng.dirichlet(np.ones(C), n), rng.integers(0, C, n), given_margin=np.ones(n))
+    found = estimate(rng.dirichlet(np.ones(c), n), rng.integers(0, c, n), given_margin=np.ones(n))
+    assert found.weak
+    assert (found.low < 0.01).all()
+
+
+def test_a_network_that_always_says_the_same_knows_nothing():
+    rng = np.random.default_rng(2)
+    sure = rng.uniform(0.6, 0.9, 3000)
+    found = estimate(np.column_stack([sure, 1 - sure]), (rng.random(3000) < 0.2).astype(int))
     assert found.weak
     assert (found.low < 0.01).all()
 
@@ -113,6 +122,7 @@ def test_only_mistakes_the_network_expects_are_its_own():
 def test_what_the_surest_agree_with_by_chance_says_nothing():
     assert able(surest=0.2, overall=0.2, error=0.02).kept == pytest.approx(0.9)
     assert able(surest=0.2, overall=0.2, error=0.04).kept == 0.0
+    assert able(surest=0.84, overall=0.84, chance=0.8).kept == 0.0
 
 
 def test_the_shares_by_hand():

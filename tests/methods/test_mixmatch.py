@@ -66,6 +66,8 @@ def test_sharpen():
     p = torch.tensor([[0.6, 0.3, 0.1]])
     close(sharpen(p, 0.5), [[36 / 46, 9 / 46, 1 / 46]])
     close(sharpen(p, 1.0), p)
+    close(sharpen(torch.full((1, 100), 0.01), 0.01), torch.full((1, 100), 0.01))  # .01^100 is 0 in any float
+    close(sharpen(torch.tensor([[0.6, 0.4, 0.0]]), 0.01), [[1, 0, 0]])
 
 
 def test_mixup_by_hand():
@@ -214,6 +216,9 @@ def test_state_round_trip(make_task):
         ({"mix_per": "batch"}, "mix_per is 'batch'; it must be step or example"),
         ({"guess_by": "me"}, "guess_by is 'me'; it must be network or average"),
         ({"rounds": 3}, "rounds is 3; it must be 1 or 2"),
+        ({"look_at": 3.0}, r"look_at is 3.0; it must lie in \[0, 1\]"),
+        ({"second_beta": 2.0}, r"second_beta is 2.0; it must lie in \[0, 1\]"),
+        ({"ramp": -1.0}, "ramp is -1.0; it must be at least 0"),
     ],
 )
 def test_bad_settings_are_sentences(wrong, words):

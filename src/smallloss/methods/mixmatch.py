@@ -43,6 +43,12 @@ class MixMatchSettings:
         for name in ("steps_per_epoch", "temperature", "alpha"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
+        for name in ("lambda_u", "ramp"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0")
+        for name in ("look_at", "second_beta"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} is {getattr(self, name)}; it must lie in [0, 1]")
         if self.rounds not in (1, 2):
             raise InputError(f"rounds is {self.rounds}; it must be 1 or 2")
 
@@ -166,9 +172,8 @@ def guess(network: Network, *views: Tensor) -> Tensor:
 
 
 def sharpen(p: Tensor, temperature: float) -> Tensor:
-    """q ← p^(1/T) / Σ p^(1/T)."""
-    q = p ** (1 / temperature)
-    return q / q.sum(1, keepdim=True)
+    """q ← p^(1/T) / Σ p^(1/T), by logarithms: a small T would leave nothing of a small p."""
+    return (p.log() / temperature).softmax(1)
 
 
 def mixup(inputs: Tensor, targets: Tensor, lam: Tensor, partner: Tensor) -> tuple[Tensor, Tensor]:

@@ -131,17 +131,20 @@ def get(name: str) -> Settings:
 def choose(
     preset: str | None,
     device: str,
-    dataset: Dataset,
+    dataset: Dataset | None,
     *,
     net: Any = None,
     epochs: int | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """A preset by the hardware unless one is named, a net by the data unless one is given, then single changes."""
+    """A preset by the hardware unless one is named, a net by the data unless one is given, then single changes.
+
+    Without a dataset, as long as it was not read: the preset's net is then that of pictures.
+    """
     named: dict[str, Any] = {}
     if epochs is not None:
         named |= {"stage1.epochs": epochs, "rsl.epochs": epochs, "rsl_wm.epochs": epochs}
-    if not dataset.is_image:
+    if dataset is not None and not dataset.is_image:
         decay = _features_decay(len(dataset), dataset.in_shape[0])
         named |= {"net": "mlp", **{f"{stage}.weight_decay": decay for stage in ("stage1", "rsl", "rsl_wm")}}
     if net is not None:

@@ -14,13 +14,13 @@ import numpy as np
 from smallloss.criterion.estimate.contradiction import Contradicted
 from smallloss.criterion.estimate.counting import Counts
 from smallloss.criterion.estimate.dependence import SHIFT, Slope
-from smallloss.criterion.estimate.inputs import Codes
+from smallloss.criterion.estimate.inputs import Codes, label_counts
 
 SUREST = 0.15  # of the predictions of a class: fewer are too few to count, more hold mistakes of a weak network
 DOUBTED = (0.87, 0.79)  # measured: of the agreement networks of 85 % accuracy keep more than the first, of 72 % .8
 WEAK = (0.79, 0.74)  # measured: networks of 78 % keep .82, those of 35 to 65 % keep .6 to .72
 FLAT = 0.05  # measured: the climb of an able network stays below, that of the weak ones is .07 to .21
-SELDOM, BLIND = 0.5, 0.15  # surest predictions that agree with fewer labels, known no better than this: by chance
+BLIND, ERRORS = 0.05, 3  # the surest agree with no more labels than chance, but for this and for so many errors
 LEARNT = 0.05  # measured: of the wrong labels an able network learns at most .03 by heart, few examples .05 to .7
 FEW = 0.02  # standard error of the agreement of the surest, about that of 3,000 examples
 SAID = 0.25  # the doubt from which on it is said; from twice that on, no label need be wrong
@@ -30,14 +30,16 @@ SAID = 0.25  # the doubt from which on it is said; from twice that on, no label 
 class Ability:
     """surest, overall: shares of labels that the surest predictions, and all, agree with; error: of the first.
 
-    resolved: how far the training on everything is believed; learnt: whether it knows labels by heart. climbs: whether
-    agreement may still grow among the surest; follows: whether labels differ from predictions as these expect it, as
-    the network's own mistakes do.
+    chance: what the surest would agree with, were they dealt out among the labels blindly. resolved: how far the
+    training on everything is believed; learnt: whether it knows labels by heart. climbs: whether agreement may still
+    grow among the surest; follows: whether labels differ from predictions as these expect it, as the network's own
+    mistakes do.
     """
 
     surest: float
     overall: float
     error: float
+    chance: float
     resolved: float
     learnt: bool
     climbs: bool
@@ -45,11 +47,10 @@ class Ability:
 
     @property
     def kept(self) -> float:
-        """The share of the agreement that all predictions keep, less a standard error; 0 where none is seen."""
-        uncertain = self.error / max(self.surest, 1e-9)
-        if self.surest < SELDOM and uncertain > BLIND:
+        """The share of the agreement that all predictions keep, less a standard error; 0 where there is but chance."""
+        if self.surest - self.chance <= max(BLIND, ERRORS * self.error):
             return 0.0
-        return self.overall / max(self.surest, 1e-9) * (1 - uncertain)
+        return self.overall / self.surest * (1 - self.error / self.surest)
 
     @property
     def weak(self) -> float:
@@ -61,8 +62,11 @@ class Ability:
         """From 0 to 1: how far the rates may be the network's own mistakes.
 
         A training that resolves its mistakes takes the doubt away, except from a weak network that learnt labels by
-        heart, or whose own mistakes they look like, or where there are too few examples to see either.
+        heart, or whose own mistakes they look like, or where there are too few examples to see either. What is known
+        by chance alone is always doubted.
         """
+        if self.kept == 0:
+            return 1.0
         spoilt = self.weak if self.learnt or self.follows or self.error > FEW else 0.0
         return _below(self.kept, DOUBTED) * (1 - self.resolved * (1 - spoilt))
 
@@ -87,13 +91,14 @@ class Ability:
 
 def ability(table: Counts, labels: Codes, found: Slope, against: Contradicted | None) -> Ability:
     """kept = P(prediction = label) / P(prediction = label | among the surest SUREST of its class)."""
-    agrees = table.predicted == labels
-    first = agrees[table.ahead < SUREST]
-    surest, n = float(first.mean()), len(first)
+    agrees, c = table.predicted == labels, table.labels.shape[1]
+    first = table.ahead < SUREST
+    surest, n = float(agrees[first].mean()), int(first.sum())
     return Ability(
         surest=surest,
         overall=float(agrees.mean()),
         error=math.sqrt(max(surest * (1 - surest), 1 / (n + 2)) / n),
+        chance=float(label_counts(table.predicted[first], c) @ label_counts(labels, c)) / (n * len(labels)),
         resolved=0.0 if against is None else against.weight,
         learnt=against is not None and against.by_heart > LEARNT,
         climbs=max(found.climb, 0.0) + found.climb_error > FLAT,
