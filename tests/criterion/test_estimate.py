@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from smallloss.criterion import transition
 from smallloss.criterion.corrupt import corrupt, instance_dependent
-from smallloss.criterion.estimate import Estimate, estimate
+from smallloss.criterion.estimate import Estimate, belief, estimate
 from smallloss.criterion.estimate.confident_joint import confident_joint
 from smallloss.criterion.estimate.confident_joint import noise_rate as joint_rate
 from smallloss.errors import InputError
@@ -94,16 +94,21 @@ def test_noise_that_hits_hard_examples_is_seen_and_widens_the_count():
     assert ((found.low <= truth) & (truth <= found.high)).mean() >= 0.8
 
 
-def test_part_dependent_noise_is_seen():
+def test_part_dependent_noise_is_seen_and_makes_for_unease(monkeypatch):
     network = Network(45_000, 10, seed=4)
     features = np.random.default_rng(0).standard_normal((network.n, 8))
     labels, _ = instance_dependent(features, network.true, 0.3, 0, 10)
     # the network knows which wrong label an example gets, as one that saw enough of its kind would
     target, _ = instance_dependent(features, network.true, 1.0, 0, 10)
     learned = 0.7 * network.opinion + 0.3 * np.eye(10)[target]
-    found = estimate(network.probabilities(learned), labels)
+    P = network.probabilities(learned)
+    found = estimate(P, labels)
     assert found.depends_on_example is True
     assert np.abs(found.noise_rate - rates(labels, network.true, 10)).mean() < 0.08
+    assert found.slope.followed
+    monkeypatch.setattr(belief, "UNEASE", 1.0)
+    at_ease = estimate(P, labels)
+    assert (found.high - found.noise_rate).mean() > 1.3 * (at_ease.high - at_ease.noise_rate).mean()
 
 
 def test_a_hundred_classes():

@@ -5,7 +5,7 @@ of each label: right | wrong, it is X | none of the classes | unsure. Unsure ans
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -79,6 +79,7 @@ class Answers:
     label: np.ndarray  # position of the given label among the classes
     true: np.ndarray  # position of the true class, NONE or UNSURE
     empty: int = 0  # rows left without an answer
+    known: Mapping[int, int] = field(default_factory=dict)  # example -> its true class by hand, from before this audit
 
     @property
     def decided(self) -> np.ndarray:
@@ -100,6 +101,11 @@ class Answers:
             np.array([np.count_nonzero(stratum & self.wrong) for stratum in strata]),
             np.array([np.count_nonzero(stratum) for stratum in strata]),
         )
+
+    def known_counts(self, class_index: np.ndarray, label: int | None = None) -> tuple[int, int]:
+        """Wrong labels and all among the examples that were known before, perhaps under one label only."""
+        wrong = [true != class_index[i] for i, true in self.known.items() if label in (None, class_index[i])]
+        return sum(wrong), len(wrong)
 
 
 def read_answers(

@@ -1,5 +1,6 @@
 """What the answers of an audit prove: exact intervals, and the noise rates to select with next."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -68,30 +69,44 @@ def _last_rate(k: np.ndarray, m: np.ndarray, W: np.ndarray, level: float) -> flo
     return end if chance(end) >= tail else float(brentq(lambda r: chance(r) - tail, W[0] * least, end, xtol=1e-6))
 
 
-def sizes(selection: Ranked, label: int | None = None) -> np.ndarray:
-    """How many examples (kept, dropped) there are to draw from, perhaps under one label only."""
+def sizes(selection: Ranked, label: int | None = None, known: Mapping[int, int] | None = None) -> np.ndarray:
+    """How many examples (kept, dropped) there are to draw from, perhaps under one label only; none that is `known`."""
     ranked = selection.rank_in_class > 0
+    ranked[list(known or ())] = False
     if label is not None:
         ranked = ranked & (selection.class_index == label)
     return np.array([np.count_nonzero(ranked & selection.mask), np.count_nonzero(ranked & ~selection.mask)])
 
 
 def kept_precision(answers: Answers, level: float = LEVEL) -> Interval:
-    """The share of right labels in the kept set (Clopper-Pearson); NaN in (0, 1) where no kept one was decided."""
+    """The share of right labels in the kept set (Clopper-Pearson); NaN in (0, 1) where no kept one was decided.
+
+    What was known before is not counted: of the kept all of it is right, so the interval is on the careful side.
+    """
     wrong, answered = answers.counts()
     right, of = answered[0] - wrong[0], answered[0]
     return Interval(float(right / of) if of else float("nan"), *map(float, clopper_pearson(right, of, level)))
 
 
 def noise_rate(answers: Answers, selection: Ranked, label: int | None = None, level: float = LEVEL) -> Interval:
-    """The share of wrong labels in the whole dataset, or under one label, from both strata."""
-    return stratified(*answers.counts(label), sizes(selection, label), level)
+    """The share of wrong labels in the whole dataset, or under one label: both strata, and what was known before."""
+    size = sizes(selection, label, answers.known)
+    return Interval(*_whole(np.array(stratified(*answers.counts(label), size, level)), size, answers, selection, label))
+
+
+def _whole(
+    rate: np.ndarray, size: np.ndarray, answers: Answers, selection: Ranked, label: int | None
+) -> np.ndarray:
+    """A rate of the examples to draw from as one of all: those known before are no sample, they are counted."""
+    wrong, known = answers.known_counts(selection.class_index, label)
+    return (rate * size.sum() + wrong) / (size.sum() + known) if known else rate
 
 
 def more_to_halve(answers: Answers, selection: Ranked) -> int:
     """About how many more answers, kept and dropped as before, halve the interval of the noise rate."""
     wrong, answered = answers.counts()
-    now, of = noise_rate(answers, selection), sizes(selection)
+    of = sizes(selection, known=answers.known)
+    now = stratified(wrong, answered, of)
     for factor in _FACTORS:
         trial = np.round(factor * answered).astype(np.int64)
         then = stratified(np.round(factor * wrong).astype(np.int64), trial, of)
@@ -108,7 +123,7 @@ def uncertain_pair(answers: Answers, selection: Ranked, joint: np.ndarray | None
     """
     c = len(selection.classes)
     variance = np.zeros((c, c))
-    of = sizes(selection)
+    of = sizes(selection, known=answers.known)
     _, answered = answers.counts()
     for stratum, W, m in zip((answers.kept, ~answers.kept), of / of.sum(), answered, strict=True):
         named = stratum & answers.wrong & (answers.true >= 0)
@@ -132,6 +147,7 @@ class Rates:
     low: np.ndarray
     high: np.ndarray
     source: tuple[str, ...]  # per class, one of the words below
+    contradicted: bool  # by the answers, as a whole
 
     @property
     def upper(self) -> np.ndarray:
@@ -150,9 +166,10 @@ def corrected(answers: Answers, selection: Ranked, rates: Any, low: Any = None, 
     """The noise rates to select with next; finite answers never make one 0 or 1.
 
     Where the answers contradict the rates as a whole, all share one shift on the logit scale, with which they reach
-    the audited rate of the whole dataset; its interval carries over to theirs. A class of OWN answers or more speaks
-    for itself where the two intervals have nothing in common, or where all are shifted and its own is the narrower.
-    Otherwise its answers are counted together with as many as the estimate is worth (a Beta of its mean and spread).
+    the audited rate of the whole dataset; its interval carries over to theirs. Then, shifted or not, the answers of a
+    class of OWN or more are counted together with as many as its estimate is worth (a Beta of its mean and spread).
+    They speak alone where the two intervals have nothing in common, and where a rate was given without an interval
+    and all are shifted: then it is worth nothing. Such a rate stays as it was where nothing contradicts it.
     """
     before = np.asarray(rates, np.float64)
     bounds = [before if bound is None else np.asarray(bound, np.float64) for bound in (low, high)]
@@ -163,34 +180,39 @@ def corrected(answers: Answers, selection: Ranked, rates: Any, low: Any = None, 
     whole = noise_rate(answers, selection, level=RATE_LEVEL)
     source = [AS_BEFORE] * len(before)
     out = np.array([before, *bounds])
-    if not whole.low <= weight @ before <= whole.high:
+    contradicted = not whole.low <= weight @ before <= whole.high
+    if contradicted:
         source = [SHIFTED] * len(before)
         targets = (_mean(believed(answers, selection), whole), whole.low, whole.high)
         out = np.array([expit(x + _shift(odds[0], weight, target)) for x, target in zip(odds, targets, strict=True)])
     for k in [k for k in range(len(before)) if answers.counts(k)[1].sum() >= OWN]:
         own, belief = noise_rate(answers, selection, k, RATE_LEVEL), believed(answers, selection, k)
-        vague, apart = bounds[1][k] - bounds[0][k], own.high < out[1, k] or out[2, k] < own.low
-        if apart or (source[k] == SHIFTED and own.high - own.low < vague):
+        value, least_k, most_k = out[:, k]
+        apart, estimated = own.high < least_k or most_k < own.low, bounds[1][k] > bounds[0][k]
+        if apart or (contradicted and not estimated):
             source[k], out[:, k] = OWN_ANSWERS, (_mean(belief, own), own.low, own.high)
-        elif source[k] == AS_BEFORE and vague > 0:
-            worth = _worth(float(np.clip(before[k], least[k], 1 - least[k])), vague)
+        elif estimated:
+            worth = _worth(float(np.clip(value, least[k], 1 - least[k])), most_k - least_k)
             wrong, right = worth + np.maximum(belief - JEFFREYS, 0)
             ends = betaincinv(wrong, right, [(1 - RATE_LEVEL) / 2, (1 + RATE_LEVEL) / 2])
             source[k], out[:, k] = COMBINED, (wrong / (wrong + right), *ends)
     value, lower, upper = np.clip(out, 0.0, np.nextafter(1.0, 0.0))
-    return Rates(value, np.minimum(lower, value), np.maximum(upper, value), tuple(source))
+    return Rates(value, np.minimum(lower, value), np.maximum(upper, value), tuple(source), contradicted)
 
 
 def believed(answers: Answers, selection: Ranked, label: int | None = None) -> np.ndarray:
     """(a, b) of the Beta that the answers alone make of a noise rate.
 
     In each stratum it is Jeffreys' posterior, Beta(wrong + 1/2, right + 1/2); over both, the Beta with the mean and the
-    variance of their weighted sum. With one stratum that is the same.
+    variance of their weighted sum, in which what was known before is certain. With one stratum that is the same.
     """
     wrong, answered = answers.counts(label)
-    W = sizes(selection, label) / sizes(selection, label).sum()
+    size = sizes(selection, label, answers.known)
+    W = size / size.sum()
     rate = (wrong + JEFFREYS) / (answered + 2 * JEFFREYS)
-    mean, variance = W @ rate, W**2 @ (rate * (1 - rate) / (answered + 2 * JEFFREYS + 1))
+    variance = W**2 @ (rate * (1 - rate) / (answered + 2 * JEFFREYS + 1))
+    mean, nothing, everything = _whole(np.array([W @ rate, 0, 1]), size, answers, selection, label)
+    variance *= (everything - nothing) ** 2
     return np.array([mean, 1 - mean]) * (mean * (1 - mean) / variance - 1)
 
 
