@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from smallloss.auditing import audit, read_back, read_run
-from smallloss.criterion.audit import NONE
+from smallloss.criterion.audit import NONE, pin
 from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.selection import select
 from smallloss.criterion.transition import structured
@@ -24,8 +24,11 @@ CLASSES = ("cat", "=dog", "bird\n2")
 N, TRAIN = 200, 160
 
 
-def run_of(folder: Path, seed: int = 0) -> Dataset:
-    """A run folder as `clean` leaves it, without the training: the true labels are its scores, nearly."""
+def run_of(folder: Path, seed: int = 0, known: dict[int, int] | None = None, **noise: Any) -> Dataset:
+    """A run folder as `clean` leaves it, without the training: the true labels are its scores, nearly.
+
+    known: the corrections it was made with. noise: what its config says of the noise.
+    """
     rng = np.random.default_rng(seed)
     truth = np.arange(N) % 3
     labels = corrupt(truth, structured(0.3, [1, 0, 2]), seed).astype(np.int64)
@@ -36,11 +39,13 @@ def run_of(folder: Path, seed: int = 0) -> Dataset:
     index = rng.permutation(N)[:TRAIN]
     rate = [0.3, 0.3, 0.0]
     names = np.array(CLASSES)
-    selection = select(score[index], names[labels[index]], rate, classes=names)
+    pins = {int(np.flatnonzero(index == row)[0]): true for row, true in (known or {}).items() if row in index}
+    selection = select(pin(score[index], labels[index], pins), names[labels[index]], rate, classes=names)
     result = Result(data, [Part("train", index, selection)], score, truth, "mean_loss", None, [], "", [], {})
     folder.mkdir()
     facts = {"name": data.name, "fingerprint": data.fingerprint(), "examples": N}
-    write_json(folder / "config.json", {"smallloss_run": 1, "data": facts})
+    config = {"smallloss_run": 1, "data": facts, "noise": noise, "corrections": sorted((known or {}).items())}
+    write_json(folder / "config.json", config)
     columns = {"index": index, "selected": selection.mask, "rank_in_class": selection.rank_in_class}
     write_npz(folder / "selection.npz", columns | {"classes": names, "noise_rate": np.array(rate)})
     write_examples(result, folder)
@@ -130,12 +135,44 @@ def test_more_answers_add_to_the_earlier_ones(folder: Path, tmp_path: Path) -> N
     assert second.noise_rate.high - second.noise_rate.low < width
 
 
+def test_a_second_file_takes_no_answer_back_by_leaving_it_open(folder: Path, tmp_path: Path) -> None:
+    """The page may be filled in twice, on two machines; only what is answered anew replaces what was said before."""
+    audit(folder)
+    first = answered(folder, tmp_path / "first.csv")
+    everything = rows_of(first)
+    open_rows = [row | {"answer": "", "true_label": ""} for row in everything]
+    read_back(folder, write_rows(first, everything[:30] + open_rows[30:]))
+    second = write_rows(
+        tmp_path / "second.csv", [*open_rows[:29], open_rows[29] | {"answer": "none"}, *everything[30:50]]
+    )
+    result = read_back(folder, second)
+    assert len(result.answers.index) == 50
+    assert result.answers.empty == 0  # the second file has no row for the ten others
+    assert result.pins[int(everything[29]["index"])] == NONE
+    assert result.pins[int(everything[0]["index"])] == int(everything[0]["index"]) % 3
+
+
 def test_answers_in_the_table_itself_are_not_overwritten(folder: Path) -> None:
     table, _ = audit(folder)
     answered(folder, table)
     with pytest.raises(InputError, match="holds answers that were not read back"):
         audit(folder)
     read_back(folder)
+    audit(folder)
+
+
+def test_a_true_label_that_was_changed_in_the_table_is_not_lost(folder: Path) -> None:
+    table, _ = audit(folder)
+    rows = rows_of(answered(folder, table))
+    read_back(folder)
+    wrong = next(row for row in rows if row["answer"] == "wrong")
+    other = next(name for name in CLASSES if name not in (wrong["true_label"], wrong["given_label"].lstrip("'")))
+    for change in ({"true_label": other}, {"answer": "", "true_label": other}):
+        write_rows(table, [row | change if row is wrong else row for row in rows])
+        with pytest.raises(InputError, match="holds answers that were not read back"):
+            audit(folder)
+    right = [row | {"true_label": row["given_label"]} if row["answer"] == "right" else row for row in rows]
+    write_rows(table, right)  # which says nothing new
     audit(folder)
 
 
@@ -241,3 +278,34 @@ def test_noise_that_was_given_has_a_verdict_too(folder: Path, tmp_path: Path) ->
         known = read_back(folder, answers).verdict
         assert known is not None
         assert known.trust == trust
+
+
+def test_what_the_corrections_say_is_not_asked_again_and_counts_in_the_whole(folder: Path, tmp_path: Path) -> None:
+    """The second of two runs: the wrong ones are no longer ranked, but they are wrong labels of the dataset still."""
+    labels = read_run(folder).labels
+    held_out = next(row for row in range(N) if row not in read_run(folder).index)
+    known = {int(row): int(row) % 3 for row in read_run(folder).index[:80]} | {held_out: NONE}
+    run_of(tmp_path / "again", known=known)
+    table, _ = audit(tmp_path / "again", kept=1000, dropped=1000)
+    assert not {int(row["index"]) for row in rows_of(table)} & known.keys()
+    assert len(rows_of(table)) == TRAIN - 80
+    result = read_back(tmp_path / "again", answered(tmp_path / "again", tmp_path / "answers.csv"))
+    train = read_run(folder).index
+    assert result.noise_rate.value == pytest.approx(float((labels[train] != train % 3).mean()))  # all are answered
+    wrong = sum(labels[row] != true for row, true in known.items() if row != held_out)
+    assert f"Known before, from the corrections: 80 more, {wrong} of them wrong." in str(result)
+    data = run_of(tmp_path / "same")
+    corrections = read_corrections(tmp_path / "again" / "audit" / "corrections.csv", data)  # of both audits
+    assert corrections == result.pins == known | {int(row): int(row) % 3 for row in train}
+
+
+def test_upper_ends_that_were_given_with_the_rates_stay(tmp_path: Path) -> None:
+    """A run that took the rates.csv of an audit says so in config.json alone: it has no estimate."""
+    run_of(tmp_path / "run", upper=[0.35, 0.3, 0.04])
+    audit(tmp_path / "run", kept=6, dropped=4)
+    result = read_back(tmp_path / "run", answered(tmp_path / "run", tmp_path / "answers.csv"))
+    assert set(result.rates.source) == {"as before"}
+    rates, upper = read_rates(tmp_path / "run" / "audit" / "rates.csv", CLASSES)
+    assert list(rates.values()) == pytest.approx([0.3, 0.3, 0.0])
+    assert upper == pytest.approx([0.35, 0.3, 0.04])
+    assert '"=dog",0.3,""' in (tmp_path / "run" / "audit" / "rates.csv").read_text("utf-8").replace("'", "")

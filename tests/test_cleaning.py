@@ -101,7 +101,7 @@ def test_answers_by_hand_are_called_what_they_are(tmp_path):
     run = sl.clean((x, y), noise_rate=0.1, epochs=1, corrections=tmp_path / "c.csv")
     said = " ".join(notes(run.result))
     assert "7 answers by hand are respected: 3 right" in said
-    assert "3 wrong and 1 of none of the classes, which are not ranked" in said
+    assert "3 wrong and 1 of none of the classes, which come last" in said
     assert "never seen" not in said
     assert "never seen" not in examples_table(run.result)["reason"][:7]
 

@@ -4,7 +4,8 @@ import csv
 import hashlib
 import io
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +47,25 @@ class Run:
     class_index: np.ndarray
     rank_in_class: np.ndarray
     mask: np.ndarray
-    id: list[str]
     index: np.ndarray  # rows of the dataset
     predicted: list[str | None]
     noise_rate: np.ndarray
     labels: np.ndarray  # of all rows of the dataset, not of the training part only
+    ids: list[str]  # of all rows as well
+    known: dict[int, int]  # row of the dataset -> its true class by hand, or NONE: the corrections it was made with
     transition: list[list[float]] | None  # T where it was given
+    upper: list[float] | None  # of the rates, where they were given with them
     estimate: dict[str, Any] | None
 
     def __truediv__(self, name: str) -> Path:
         return self.folder / FOLDER / name
+
+    def id(self, i: int) -> str:
+        return self.ids[int(self.index[i])]
+
+    def places(self, rows: Iterable[int]) -> list[int]:
+        """Where in the training part rows of the dataset are, those that are in it."""
+        return np.flatnonzero(np.isin(self.index, list(rows))).tolist()
 
 
 def audit(
@@ -64,16 +74,15 @@ def audit(
 ) -> tuple[Path, Path]:  # fmt: skip
     """Write RUN/audit/audit.csv and audit.html: examples to look at, none of which has been answered before.
 
+    Neither in an audit of this run, nor in the corrections it was made with.
     dataset: what the run was made from, to show pictures, texts or rows; without it, examples are shown by id.
     """
     run = read_run(run_folder)
     if dataset is not None:
         _refuse_other_data(dataset, run)
     _refuse_unread(run)
-    earlier = [row["index"] for row in _earlier(run)]
-    sample = by_hand.draw(
-        run, kept=kept, dropped=dropped, seed=seed, answered=np.flatnonzero(np.isin(run.index, earlier)).tolist()
-    )
+    answered = run.places([*run.known, *(row["index"] for row in _earlier(run))])
+    sample = by_hand.draw(run, kept=kept, dropped=dropped, seed=seed, answered=answered)
     questions = [_question(run, i, dataset) for i in sample.index.tolist()]
     (run / "").mkdir(exist_ok=True)
     names = run.classes.tolist()
@@ -90,30 +99,28 @@ def read_back(run_folder: str | Path, answers_csv: str | Path | None = None) -> 
     run = read_run(run_folder)
     path = run / TABLE if answers_csv is None else Path(answers_csv)
     answers = _read_answers(run, path)
-    rows = _rows(run, answers)
-    joint = None
-    low = high = None
-    if run.estimate is not None:
-        joint = np.asarray(run.estimate["prior"])[:, None] * np.asarray(run.estimate["transition"])
-        low, high = run.estimate["low"], run.estimate["high"]
+    rows = [_row(run, row, true) for row, true in zip(run.index[answers.index], answers.true, strict=True)]
+    pins = run.known | {int(run.index[i]): true for i, true in by_hand.pins(answers).items()}
+    found = run.estimate
+    joint = None if found is None else np.asarray(found["prior"])[:, None] * np.asarray(found["transition"])
     pair = proof.uncertain_pair(answers, run, joint)
-    names = [str(name) for name in run.classes.tolist()]
     result = AuditResult(
         run=run.key,
         classes=run.classes,
         answers=answers,
         rows=[dict(zip(_ANSWER, row, strict=True)) for row in rows],
-        pins={int(run.index[i]): true for i, true in by_hand.pins(answers).items()},
+        pins=pins,
+        known=answers.known_counts(run.class_index),
         precision=proof.kept_precision(answers),
         noise_rate=proof.noise_rate(answers, run),
-        rates=proof.corrected(answers, run, run.noise_rate, low, high),
+        rates=proof.corrected(answers, run, run.noise_rate, *_bounds(run)),
         more=proof.more_to_halve(answers, run),
-        pair=None if pair is None else (names[pair[0]], names[pair[1]]),
+        pair=None if pair is None else (run.classes[pair[0]], run.classes[pair[1]]),
         verdict=_verdict(run, answers),
     )
     (run / "").mkdir(exist_ok=True)
     files.write_json(run / RESULT, result.to_dict())
-    _write_csv(run / CORRECTIONS, _ANSWER, [row for row in rows if row[2] != "unsure"])
+    _write_csv(run / CORRECTIONS, _ANSWER, [_row(run, row, true) for row, true in pins.items()])
     upper = [None if np.isnan(rate) else rate for rate in result.rates.upper.tolist()]
     rates = zip(run.classes.tolist(), result.rates.noise_rate.tolist(), upper, strict=True)
     _write_csv(run / RATES, ("label", "noise_rate", "upper"), [list(row) for row in rates])
@@ -146,6 +153,13 @@ def _verdict(run: Run, answers: Answers) -> DataVerdict | KnownVerdict | None:
     return judge(estimate, run, kept["probabilities"], run.classes[run.class_index], audit=answers)
 
 
+def _bounds(run: Run) -> tuple[Any, Any]:
+    """Of the noise rates that the run used: their intervals where they were estimated, or given with upper ends."""
+    if run.estimate is not None:
+        return run.estimate["low"], run.estimate["high"]
+    return (None, None) if run.upper is None else proof.bounds_of(run.noise_rate, np.array(run.upper))
+
+
 def read_run(folder: str | Path) -> Run:
     """What an audit needs of a run folder; only the training part was selected from, so only it is audited."""
     folder = Path(folder)
@@ -157,11 +171,10 @@ def read_run(folder: str | Path) -> Run:
     table = read_table(folder / "examples.parquet")
     table = table.filter(table.column("index").is_valid())  # what could not be read is no row of the dataset
     given = table.column("given_label").to_pylist()
-    table = table.take(selected["index"])
     classes = np.array([as_cell(name) for name in selected["classes"].tolist()], dtype=object)
     position = {name: k for k, name in enumerate(classes.tolist())}
     labels = np.array([position[label] for label in given], np.int64)
-    estimate = folder / "estimate.json"
+    estimate, noise = folder / "estimate.json", config.get("noise", {})
     content = hashlib.sha256((folder / "selection.npz").read_bytes() + config["data"]["fingerprint"].encode())
     return Run(
         folder=folder,
@@ -172,12 +185,14 @@ def read_run(folder: str | Path) -> Run:
         class_index=labels[selected["index"]],
         rank_in_class=selected["rank_in_class"],
         mask=selected["selected"],
-        id=table.column("id").to_pylist(),
         index=selected["index"],
-        predicted=table.column("predicted_label").to_pylist(),
+        predicted=table.column("predicted_label").take(selected["index"]).to_pylist(),
         noise_rate=selected["noise_rate"],
         labels=labels,
-        transition=config.get("noise", {}).get("transition"),
+        ids=table.column("id").to_pylist(),
+        known={int(row): int(true) for row, true in config.get("corrections", [])},
+        transition=noise.get("transition"),
+        upper=noise.get("upper"),
         estimate=json.loads(estimate.read_text(encoding="utf-8")) if estimate.is_file() else None,
     )
 
@@ -190,12 +205,12 @@ def _refuse_other_data(dataset: Dataset, run: Run) -> None:
 
 def _question(run: Run, i: int, dataset: Dataset | None) -> Question:
     return Question(
-        id=run.id[i],
+        id=run.id(i),
         index=int(run.index[i]),
         given=int(run.class_index[i]),
         predicted=run.predicted[i] or "",
         stratum=_STRATA[int(run.mask[i])],
-        **({"text": run.id[i]} if dataset is None else shown_inputs(dataset, int(run.index[i]))),
+        **({"text": run.id(i)} if dataset is None else shown_inputs(dataset, int(run.index[i]))),
     )
 
 
@@ -203,14 +218,23 @@ def _refuse_unread(run: Run) -> None:
     """Answers that somebody wrote into the table and that were not read back yet must be neither lost nor passed by."""
     if not (run / TABLE).is_file():
         return
-    known = {str(row["index"]): row["answer"] for row in _earlier(run)}
+    known = {str(row["index"]): (row["answer"], row["true_label"]) for row in _earlier(run)}
+    spelled = by_spelling(run.classes.tolist())
     for row in read_table(run / TABLE).to_pylist():
-        answer = (row.get("answer") or "").strip().lower()
-        if answer and known.get(row.get("index")) != answer and row.get("run") in (None, run.key):
+        said = _said(row.get("answer"), row.get("true_label"), spelled)
+        if said[0] == "right" and said[1] == spelled.get(row.get("given_label") or ""):
+            said = ("right", "")
+        if any(said) and known.get(row.get("index")) != said and row.get("run") in (None, run.key):
             raise InputError(
                 f"{run / TABLE} holds answers that were not read back; do that first "
                 f"(smallloss audit {run.folder} --answers {run / TABLE}), or move the file away."
             )
+
+
+def _said(answer: str | None, true_label: str | None, spelled: dict[str, str]) -> tuple[str, str]:
+    """An answer as `_earlier` has it; two empty texts where there is none."""
+    label = true_label or ""
+    return (answer or "").strip().lower(), spelled.get(label, label.strip())
 
 
 def _earlier(run: Run) -> list[dict[str, Any]]:
@@ -227,19 +251,23 @@ def _read_answers(run: Run, path: Path) -> Answers:
     if missing:
         raise InputError(f"{path} has no column {missing[0]!r}; fill in the table or the page that the audit wrote.")
     place = {str(index): i for i, index in enumerate(run.index.tolist())}
-    spelled, ids = by_spelling(run.classes.tolist()), by_spelling(run.id)
-    found: dict[int, tuple[str | None, str | None, str]] = {}
+    spelled, ids = by_spelling(run.classes.tolist()), by_spelling(run.ids)
+    found: dict[int, tuple[str, str, str]] = {}
     for number, row in enumerate(table.to_pylist(), start=1):
         what = f"Row {number} of {path.name}"
         i = _position(run, place, row | {"id": ids.get(row["id"] or "", row["id"])}, what)
         if i in found:
-            raise InputError(f"{what} answers for {quoted(run.id[i])} a second time; keep one of the two.")
-        found[i] = (row["answer"], spelled.get(row["true_label"] or "", row["true_label"]), what)
-    for row in _earlier(run):  # what is answered anew replaces what was said before
-        found.setdefault(place[str(row["index"])], (row["answer"], row["true_label"], "The earlier answer"))
-    where = [f"{what} ({quoted(run.id[i])})" for i, (_, _, what) in found.items()]
+            raise InputError(f"{what} answers for {quoted(run.id(i))} a second time; keep one of the two.")
+        found[i] = (*_said(row["answer"], row["true_label"], spelled), what)
+    for row in _earlier(run):  # only what is answered anew replaces what was said before
+        i = place[str(row["index"])]
+        if not any(found.get(i, ("", ""))[:2]):
+            found[i] = (row["answer"], row["true_label"], "The earlier answer")
+    where = [f"{what} ({quoted(run.id(i))})" for i, (_, _, what) in found.items()]
     answer, true_label = ([row[column] for row in found.values()] for column in (0, 1))
-    return by_hand.read_answers(run, list(found), answer, true_label, where)
+    answers = by_hand.read_answers(run, list(found), answer, true_label, where)
+    known = {i: run.known[int(run.index[i])] for i in run.places(run.known) if i not in answers.index}
+    return replace(answers, known=known)
 
 
 def _position(run: Run, place: dict[str, int], row: dict[str, Any], what: str) -> int:
@@ -247,7 +275,7 @@ def _position(run: Run, place: dict[str, int], row: dict[str, Any], what: str) -
     if row["run"] not in (None, run.key):
         raise InputError(f"{what} belongs to another run ({row['run']}; this one is {run.key}): name that one.")
     i = place.get(row["index"] or "")
-    if i is None or row["id"] != run.id[i]:
+    if i is None or row["id"] != run.id(i):
         raise InputError(
             f"{what} has the id {row['id']!r} and the index {row['index']!r}, which no training example of "
             f"{run.folder} has together: keep both as the audit wrote them."
@@ -255,13 +283,11 @@ def _position(run: Run, place: dict[str, int], row: dict[str, Any], what: str) -
     return i
 
 
-def _rows(run: Run, answers: Answers) -> list[list[Any]]:
+def _row(run: Run, row: int, true: int) -> list[Any]:
+    """An answer in words: id, index, answer, true label."""
     words = {by_hand.NONE: "none", by_hand.UNSURE: "unsure"}
-    rows = []
-    for i, label, true in zip(answers.index.tolist(), answers.label.tolist(), answers.true.tolist(), strict=True):
-        word = words.get(true, "right" if true == label else "wrong")
-        rows.append([run.id[i], int(run.index[i]), word, run.classes[true] if word == "wrong" else ""])
-    return rows
+    word = words.get(int(true), "right" if true == run.labels[row] else "wrong")
+    return [run.ids[row], int(row), word, run.classes[true] if word == "wrong" else ""]
 
 
 def _write_csv(path: Path, header: Any, rows: list[list[Any]]) -> Path:

@@ -253,7 +253,7 @@ def _parts(task: Task, settings: Settings, noise: Noise, evidence: Learned) -> l
     assert evidence.score is not None
     score = evidence.score
     train = evidence.selection or choose(task, settings, noise, score)
-    parts = [Part("train", task.train, by_hand.without_answered(train, task.train, task.pins))]
+    parts = [Part("train", task.train, train)]
     if len(task.held_out):
         # Rates and prior as the training part had them: of a small class perhaps nobody is held out.
         names, quota = train.classes.tolist(), train.quota

@@ -1,4 +1,4 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from smallloss.criterion import audit_intervals as proof
-from smallloss.criterion.audit import NONE, UNSURE, Answers, draw, mark, pin, pins, read_answers
+from smallloss.criterion.audit import NONE, UNSURE, Answers, draw, found_wrong, mark, pin, pins, read_answers
 from smallloss.criterion.audit_intervals import corrected, stratified
 from smallloss.criterion.selection import select
 from smallloss.errors import InputError
@@ -290,12 +290,80 @@ def test_a_class_of_twenty_answers_speaks_for_itself() -> None:
     assert "its own answers" not in corrected(few, selection, [0.3, 0.3, 0.3]).source
 
 
+def spoken(wrong: dict[int, int], asked: dict[int, int], n: int = 400):
+    """A selection of two classes, half of it kept, and answers to examples of both: the first ones wrong."""
+    mask = np.tile(np.arange(n) < n // 2, 2)
+    rank = np.tile(np.arange(1, n + 1), 2)
+    facts = {"classes": np.array(["a", "b"]), "class_index": np.repeat([0, 1], n), "rank_in_class": rank}
+    selection = SimpleNamespace(mask=mask, **facts)
+    index = np.concatenate([k * n + np.random.default_rng(k).permutation(n)[: asked[k]] for k in asked])
+    label = selection.class_index[index]
+    is_wrong = np.concatenate([np.arange(asked[k]) < wrong[k] for k in asked])
+    return Answers(index, mask[index], label, np.where(is_wrong, 1 - label, label)), selection
+
+
+def test_where_a_rate_that_was_given_is_contradicted_twenty_answers_speak_for_their_label() -> None:
+    """2 % were given; of label a 0 of 21 are wrong, of b 24 of 56. One shift gave both the same 18 %."""
+    answers, selection = spoken({0: 0, 1: 24}, {0: 21, 1: 56})
+    rates = corrected(answers, selection, [0.02, 0.02])
+    assert rates.source == ("its own answers",) * 2
+    assert rates.contradicted
+    assert 0 < rates.noise_rate[0] < 0.05
+    assert rates.noise_rate[1] == pytest.approx(24 / 56, abs=0.03)
+    for k in (0, 1):
+        own = proof.noise_rate(answers, selection, k, 0.9)
+        assert (rates.low[k], rates.high[k]) == pytest.approx((own.low, own.high))
+    few, _ = spoken({0: 0, 1: 24}, {0: 19, 1: 56})
+    assert corrected(few, selection, [0.02, 0.02]).source == ("shifted with all", "its own answers")
+
+
+def test_a_shifted_estimate_is_counted_together_with_the_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was too low as a whole; which label is the worse it still knows, so it is worth something."""
+    answers, selection = spoken({0: 6, 1: 14}, {0: 30, 1: 30})
+    rates = corrected(answers, selection, [0.05, 0.08], [0.03, 0.05], [0.08, 0.12])
+    assert rates.source == ("estimate and answers",) * 2
+    assert rates.contradicted
+    monkeypatch.setattr(proof, "OWN", 1000)
+    shifted = corrected(answers, selection, [0.05, 0.08], [0.03, 0.05], [0.08, 0.12])
+    assert shifted.source == ("shifted with all",) * 2
+    for k, share in ((0, 6 / 30), (1, 14 / 30)):
+        assert min(share, shifted.noise_rate[k]) < rates.noise_rate[k] < max(share, shifted.noise_rate[k])
+        assert rates.high[k] - rates.low[k] < shifted.high[k] - shifted.low[k]
+
+
 def test_many_answers_know_better_than_a_vague_estimate() -> None:
     selection = selection_of(300)
     answers = answers_of(selection, 0.9, 0.6, kept=100, dropped=60)
     rates = corrected(answers, selection, [0.3] * 3, [0.0] * 3, [0.9] * 3)
-    assert set(rates.source) == {"its own answers"}
-    assert (rates.high - rates.low < 0.5).all()
+    own = [proof.noise_rate(answers, selection, k, 0.9) for k in range(3)]
+    assert rates.noise_rate == pytest.approx([one.value for one in own], abs=0.03)
+    assert (rates.high - rates.low <= [one.high - one.low for one in own]).all()
+
+
+def test_bounds_are_those_whose_upper_ends_were_given() -> None:
+    rate, upper = np.array([0.2, 0.1, 0.02]), np.array([0.3, 0.1, 0.2])
+    low, high = proof.bounds_of(rate, upper)
+    again = proof.Rates(rate, low, high, ("as before",) * 3, False).upper
+    assert again[[0, 2]] == pytest.approx(upper[[0, 2]])
+    assert np.isnan(again[1])  # it is known
+    assert low == pytest.approx([0.4 - high[0], 0.1, 0])
+
+
+def test_what_was_known_before_is_counted_and_no_sample() -> None:
+    """30 labels of a are known, 20 of them wrong and no longer ranked; of the 370 others 40 are answered."""
+    answers, selection = spoken({0: 6, 1: 0}, {0: 40, 1: 0})
+    free = np.setdiff1d(np.arange(400), answers.index)
+    known = {int(i): int(n < 20) for n, i in enumerate(free[:30])}
+    selection.rank_in_class[free[:20]] = 0
+    later = replace(answers, known=known)
+    sample = stratified(*answers.counts(0), proof.sizes(selection, 0, known))
+    assert proof.sizes(selection, 0, known).sum() == 370
+    whole = proof.noise_rate(later, selection, 0)
+    assert whole == pytest.approx([(370 * x + 20) / 400 for x in sample])
+    a, b = proof.believed(later, selection, 0)
+    alone = proof.believed(Answers(answers.index, answers.kept, answers.label, answers.true), selection, 0)
+    assert a / (a + b) > alone[0] / alone.sum()
+    assert proof.kept_precision(later) == proof.kept_precision(answers)
 
 
 # --- pins -------------------------------------------------------------------------------------------------
@@ -305,8 +373,8 @@ def test_pinned_examples_are_respected_by_a_later_selection() -> None:
     labels = np.array([0, 0, 0, 0, 1, 1, 1, 1])
     score = np.array([0.1, 0.2, 0.3, 9.0, 0.1, 0.2, 0.3, 0.4])
     pinned = {3: 0, 0: 1, 4: NONE}  # the worst cat is right after all; the best cat and the best dog are not
-    selection = select(pin(score, labels, pinned), labels, 0.2)
-    assert selection.rank_in_class.tolist() == [0, 2, 3, 1, 0, 1, 2, 3]
+    selection = select(pin(score, labels, pinned), labels, 0.2, known_wrong=found_wrong(labels, pinned))
+    assert selection.rank_in_class.tolist() == [4, 2, 3, 1, 4, 1, 2, 3]
     assert selection.mask[3]
     assert not selection.mask[[0, 4]].any()
     table = selection.table()
@@ -317,6 +385,24 @@ def test_pinned_examples_are_respected_by_a_later_selection() -> None:
     assert table["label_score"][[0, 3, 4]].tolist() == [0, 1, 0]
     assert table["reason"][0] == "likely wrong"
     assert not table["selected"][0]
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.05])
+def test_what_was_found_by_hand_is_not_looked_for_again(rate) -> None:
+    """Of 100 labels 20 are wrong, all found, though their losses are small; a lower rate gives way to them."""
+    wrong = np.arange(100) < 20
+    selection = select(np.arange(100.0), np.zeros(100, int), rate, known_wrong=wrong)
+    assert np.array_equal(selection.is_label_issue, wrong)
+    assert selection.quota.noise_rate.tolist() == [0.2]
+    assert int(selection.mask.sum()) == 76
+    assert not selection.mask[wrong].any()
+
+
+def test_a_class_found_wrong_as_a_whole_keeps_nothing() -> None:
+    selection = select(np.arange(4.0), [0, 0, 1, 1], 0.1, known_wrong=[True, True, False, False])
+    assert selection.mask.tolist() == [False, False, True, False]
+    with pytest.raises(InputError, match="give true or false for each label"):
+        select(np.arange(4.0), [0, 0, 1, 1], 0.1, known_wrong=[1, 0])
 
 
 def test_pins_leave_other_scores_alone_and_bear_a_class_without_scores() -> None:

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from smallloss.criterion import transition as tr
 from smallloss.criterion.audit import NONE, UNSURE, Answers, draw
+from smallloss.criterion.audit_intervals import Interval
 from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.data_verdict import SWAPPED
 from smallloss.criterion.quota import proportion, safe_proportion
@@ -211,6 +213,26 @@ def test_answers_against_the_promise_are_red() -> None:
     assert undecided.trust == "caution"
     assert "by hand none was decided; 40 unsure" in str(undecided)
     assert json.loads(json.dumps(undecided.to_dict(), allow_nan=False))["audited"]["value"] is None
+
+
+def test_where_the_answers_do_not_bear_the_estimate_out_they_come_first() -> None:
+    """Less than .05 apart is not red, but a headline must not promise what was not seen."""
+    world = World(UNIFORM3, UNIFORM3)
+    verdict = world.judge(world.answers(0))
+    assert verdict.precision is not None
+    answers = (40, 20, 0)
+    below = replace(
+        verdict, precision=Interval(0.97, 0.94, 0.99), audited=Interval(0.8, 0.6435, 0.9095), answers=answers
+    )
+    assert below.headline == (
+        "Trust the kept examples: by hand 32 of 40 were right (64.3% to 91.0%), where the estimate says about 97.0%."
+    )
+    above = replace(verdict, precision=Interval(0.85, 0.8, 0.9), audited=Interval(1.0, 0.9119, 1.0), answers=answers)
+    assert above.headline.startswith("Trust the kept examples: by hand 40 of 40 were right")
+    agreed = replace(below, precision=Interval(0.9, 0.8, 0.95))
+    assert agreed.headline.startswith("Trust the kept examples: about 90.0% of the kept labels are right, and by hand")
+    nobody = replace(below, audited=Interval(float("nan"), 0.0, 1.0), answers=(0, 20, 40))
+    assert nobody.headline.endswith("and by hand none was decided.")
 
 
 def test_right_probability_by_hand() -> None:

@@ -32,6 +32,12 @@ def test_answers_become_the_true_class_of_a_row(tmp_path, pets):
         ("id,answer,true_label\nz,right,\n", "Row 1 .* names 'z'"),
         ("id,answer,true_label\na,maybe,\n", "Row 1 .* 'maybe'"),
         ("id,answer,true_label\na,right,\nb,wrong,cow\n", "Row 2 .* 'cow'"),
+        ("id,answer,true_label\na,wrong,cat\n", r"Row 1 .*\('a'\) is wrong, but names 'cat', the label it has"),
+        ("id,answer,true_label\na,wrong,\n", "Row 1 .* does not say what it is"),
+        ("id,answer,true_label\na,right,dog\n", "Row 1 .* is right, but names 'dog' as well"),
+        ("id,answer,true_label\na,none,dog\n", "Row 1 .* is none, but names 'dog' as well"),
+        ("id,answer,true_label\na,unsure,\n", "Row 1 .* has the answer 'unsure'; it must be right, wrong, none"),
+        ("id,answer,true_label\na,right,\nb,right,\na,right,\n", "Row 3 .* answers for 'a' a second time; keep one"),
     ],
 )
 def test_bad_corrections_are_named(tmp_path, pets, text, words):

@@ -70,7 +70,10 @@ def test_a_path_may_hold_an_equals_sign(tmp_path):
         ("cat,0.3,1\ndog,0.2,1\n", "Row 1 of .* has 3 cells"),
         ("cat,0.3\ndog,some\n", "noise rate of 'dog' in .* is 'some'"),
         ("cat,0.3\ncat,0.2\n", "'cat' in .* is given twice"),
-        ("label,noise_rate,upper\ncat,0.3,x\n", "upper end of the noise rate of 'cat' in .* is 'x'"),
+        ("label,noise_rate,upper\ncat,0.3,x\n", r"The upper of 'cat' in row 2 of .*rates\.csv is 'x'"),
+        ("label,noise_rate,upper\ncat,0.3,\ndog,0.2,1.0\n", r"upper of 'dog' in row 3 of .*rates\.csv is '1\.0'"),
+        ("label,noise_rate,upper\ncat,0.3,nan\n", "upper of 'cat' in row 2 of .* is 'nan'; the upper end of a noise"),
+        ("label,noise_rate,upper\ncat,0.3,-0.1\n", "upper of 'cat' in row 2 of .* is '-0.1'"),
     ],
 )
 def test_bad_tables_are_named(tmp_path, text, words):

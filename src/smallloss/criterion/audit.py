@@ -5,13 +5,13 @@ of each label: right | wrong, it is X | none of the classes | unsure. Unsure ans
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
 from smallloss.criterion.labels import listed
-from smallloss.criterion.selection import LIKELY_WRONG, REASONS, SAFETY, Selection
+from smallloss.criterion.selection import LIKELY_WRONG, REASONS, SAFETY
 from smallloss.errors import InputError
 
 KEPT, DROPPED = 40, 20  # answers asked for in each stratum
@@ -127,7 +127,7 @@ def read_answers(
         if not (word or "").strip() and not (name or "").strip():
             empty += 1
             continue
-        rows[i] = _true_class(word or "", name or "", int(selection.class_index[i]), code, place)
+        rows[i] = true_class(word or "", name or "", int(selection.class_index[i]), code, place)
     if not rows:
         raise InputError(f"None of the {empty} examples has an answer yet: write right, wrong, none or unsure.")
     if all(true == UNSURE for true in rows.values()):
@@ -137,7 +137,8 @@ def read_answers(
     return Answers(at, selection.mask[at], label, true, empty)
 
 
-def _true_class(word: str, name: str, label: int, code: Mapping[str, int], place: str) -> int:
+def true_class(word: str, name: str, label: int, code: Mapping[str, int], place: str) -> int:
+    """The true class that an answer tells of an example with this label, NONE or UNSURE; a contradiction is refused."""
     word = word.strip().lower()
     if word not in ANSWERS:
         said = f"is {word!r}" if word else "is empty, though a true label is given"
@@ -161,15 +162,21 @@ def pins(answers: Answers) -> dict[int, int]:
 
 
 def pin(score: Any, class_index: np.ndarray, pinned: Mapping[int, int]) -> np.ndarray:
-    """Scores that make `select` respect the answers: the right first in their class, the wrong never ranked (NaN)."""
+    """Scores that make `select` respect what was answered right: it comes first in its class."""
     scores = np.array(score, np.float64)
     right = np.array([i for i, true in pinned.items() if true == class_index[i]], np.int64)
-    scores[[i for i, true in pinned.items() if true != class_index[i]]] = np.nan
     for k in np.unique(class_index[right]):
         members = scores[class_index == k]
         if not np.isnan(members).all():
             scores[right[class_index[right] == k]] = np.nextafter(np.nanmin(members), -np.inf)
     return scores
+
+
+def found_wrong(class_index: np.ndarray, pinned: Mapping[int, int]) -> np.ndarray:
+    """Which were answered wrong, or as none of the classes: `known_wrong` of `select`."""
+    wrong = np.zeros(len(class_index), bool)
+    wrong[[i for i, true in pinned.items() if true != class_index[i]]] = True
+    return wrong
 
 
 def in_words(class_index: np.ndarray, pinned: Mapping[int, int]) -> str:
@@ -178,19 +185,8 @@ def in_words(class_index: np.ndarray, pinned: Mapping[int, int]) -> str:
     none = sum(true == NONE for true in pinned.values())
     return (
         f"{len(pinned)} answers by hand are respected: {right} right, which come first in their class; "
-        f"{len(pinned) - right - none} wrong and {none} of none of the classes, which are not ranked."
+        f"{len(pinned) - right - none} wrong and {none} of none of the classes, which come last."
     )
-
-
-def without_answered(selection: Selection, index: np.ndarray, pinned: Mapping[int, int]) -> Selection:
-    """The selection of the rows `index`, its notes calling nothing unseen that a person found wrong."""
-    labels = zip(index.tolist(), selection.class_index.tolist(), strict=True)
-    by_hand = sum(pinned.get(row, label) != label for row, label in labels)
-    unseen = np.count_nonzero(selection.rank_in_class == 0) - by_hand
-    said = [note for note in selection.notes if not note.endswith("never seen and are not ranked.")]
-    if unseen:
-        said.append(f"{unseen} examples were never seen and are not ranked.")
-    return replace(selection, notes=tuple(said))
 
 
 def mark(table: dict[str, Any], class_index: np.ndarray, classes: Sequence[Any], pinned: Mapping[int, int]) -> None:

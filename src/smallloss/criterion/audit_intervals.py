@@ -19,6 +19,7 @@ RATE_LEVEL = 0.90  # of the intervals of noise rates, the estimated and the audi
 
 _TRIED = 101  # rates of the first stratum among which the worst is looked for
 _SURE_OF_P = 0.001
+_NEARER = ndtri((1 + SAFETY_LEVEL) / 2) / ndtri((1 + RATE_LEVEL) / 2)  # of normal intervals, both ends
 _FACTORS = np.arange(1.25, 16.01, 0.25)
 
 
@@ -94,9 +95,7 @@ def noise_rate(answers: Answers, selection: Ranked, label: int | None = None, le
     return Interval(*_whole(np.array(stratified(*answers.counts(label), size, level)), size, answers, selection, label))
 
 
-def _whole(
-    rate: np.ndarray, size: np.ndarray, answers: Answers, selection: Ranked, label: int | None
-) -> np.ndarray:
+def _whole(rate: np.ndarray, size: np.ndarray, answers: Answers, selection: Ranked, label: int | None) -> np.ndarray:
     """A rate of the examples to draw from as one of all: those known before are no sample, they are counted."""
     wrong, known = answers.known_counts(selection.class_index, label)
     return (rate * size.sum() + wrong) / (size.sum() + known) if known else rate
@@ -155,8 +154,13 @@ class Rates:
 
         NaN for a rate that was given as known and that no answer has moved.
         """
-        nearer = ndtri((1 + SAFETY_LEVEL) / 2) / ndtri((1 + RATE_LEVEL) / 2)
-        return np.where(self.high > self.low, self.noise_rate + nearer * (self.high - self.noise_rate), np.nan)
+        return np.where(self.high > self.low, self.noise_rate + _NEARER * (self.high - self.noise_rate), np.nan)
+
+
+def bounds_of(rate: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(low, high) of rates with such upper ends as `Rates.upper` has; the low ends as far below as the high above."""
+    beyond = np.maximum(upper - rate, 0) / _NEARER
+    return np.maximum(rate - beyond, 0), np.minimum(rate + beyond, np.nextafter(1.0, 0.0))
 
 
 AS_BEFORE, SHIFTED, OWN_ANSWERS, COMBINED = "as before", "shifted with all", "its own answers", "estimate and answers"
@@ -173,7 +177,8 @@ def corrected(answers: Answers, selection: Ranked, rates: Any, low: Any = None, 
     """
     before = np.asarray(rates, np.float64)
     bounds = [before if bound is None else np.asarray(bound, np.float64) for bound in (low, high)]
-    n = np.array([sizes(selection, k).sum() for k in range(len(before))])
+    known = [answers.known_counts(selection.class_index, k)[1] for k in range(len(before))]
+    n = np.array([sizes(selection, k, answers.known).sum() + known[k] for k in range(len(before))])
     weight = n / n.sum()
     least = 0.5 / (n + 1)  # a rate of 0 has no logit
     odds = [logit(np.clip(values, least, 1 - least)) for values in (before, *bounds)]
@@ -187,12 +192,12 @@ def corrected(answers: Answers, selection: Ranked, rates: Any, low: Any = None, 
         out = np.array([expit(x + _shift(odds[0], weight, target)) for x, target in zip(odds, targets, strict=True)])
     for k in [k for k in range(len(before)) if answers.counts(k)[1].sum() >= OWN]:
         own, belief = noise_rate(answers, selection, k, RATE_LEVEL), believed(answers, selection, k)
-        value, least_k, most_k = out[:, k]
-        apart, estimated = own.high < least_k or most_k < own.low, bounds[1][k] > bounds[0][k]
+        now, lowest, highest = out[:, k]
+        apart, estimated = own.high < lowest or highest < own.low, bounds[1][k] > bounds[0][k]
         if apart or (contradicted and not estimated):
             source[k], out[:, k] = OWN_ANSWERS, (_mean(belief, own), own.low, own.high)
         elif estimated:
-            worth = _worth(float(np.clip(value, least[k], 1 - least[k])), most_k - least_k)
+            worth = _worth(float(np.clip(now, least[k], 1 - least[k])), highest - lowest)
             wrong, right = worth + np.maximum(belief - JEFFREYS, 0)
             ends = betaincinv(wrong, right, [(1 - RATE_LEVEL) / 2, (1 + RATE_LEVEL) / 2])
             source[k], out[:, k] = COMBINED, (wrong / (wrong + right), *ends)

@@ -97,15 +97,18 @@ class DataVerdict:
         share = f"about {self.precision.value:.1%} of the kept labels are right"
         if self.audited is None:
             return f"Trust, as far as noisy labels alone can tell: {share}."
-        return f"Trust the kept examples: {share}, and {self._by_hand}."
+        if self.answers[0] and not self.audited.low <= self.precision.value <= self.audited.high:
+            # What was seen comes before an estimate that it does not bear out.
+            by_hand = self._by_hand("were right")
+            return f"Trust the kept examples: {by_hand}, where the estimate says about {self.precision.value:.1%}."
+        return f"Trust the kept examples: {share}, and {self._by_hand()}."
 
-    @property
-    def _by_hand(self) -> str:
+    def _by_hand(self, were: str = "were") -> str:
         assert self.audited is not None
         if not self.answers[0]:
             return "by hand none was decided"
         right = round(self.audited.value * self.answers[0])
-        return f"by hand {right} of {self.answers[0]} were ({self.audited.low:.1%} to {self.audited.high:.1%})"
+        return f"by hand {right} of {self.answers[0]} {were} ({self.audited.low:.1%} to {self.audited.high:.1%})"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
@@ -124,7 +127,7 @@ class DataVerdict:
             p = self.precision
             lines.append(f"Right among the kept, estimated: {p.value:.1%} ({p.low:.1%} to {p.high:.1%}, 90 %)")
         if self.audited is not None:
-            lines.append(f"Right among the kept, {self._by_hand}; {self.answers[2]} unsure")
+            lines.append(f"Right among the kept, {self._by_hand()}; {self.answers[2]} unsure")
         named = [f"  {one.sentence}" for one in self._worst_first if one.fails or one.doubtful]
         more = [f"  and {len(named) - ROWS_SHOWN} more such labels."] if len(named) > ROWS_SHOWN else []
         broken = ["", "Where the ranking breaks or is in doubt:", *named[:ROWS_SHOWN], *more] if named else []

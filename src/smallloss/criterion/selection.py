@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from smallloss.criterion.estimate import estimate
-from smallloss.criterion.known import check_scores, prior_of, probability_of_label, rates_of
+from smallloss.criterion.known import at_least, check_scores, known_last, prior_of, probability_of_label, rates_of
 from smallloss.criterion.labels import encode, encode_among, listed, to_numpy
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
@@ -142,6 +142,7 @@ def select(
     transition: Any = None,
     probabilities: Any = None,
     prior: Any = None,
+    known_wrong: Any = None,
     beta: float = 0.2,
     gamma: Gamma = "middle",
     kappa: float = KAPPA,
@@ -160,6 +161,8 @@ def select(
     `transition` and the label counts, and where there is no transition, unknown: then nothing is balanced.
     probabilities: (n, classes), out of sample; label_score is then the probability of the given label, and noise
     rates that nobody knows are estimated from them.
+    known_wrong: a mask of labels that somebody found wrong. They come last in their class and count in its rate, which
+    is at least their share: none of them is ever selected.
     weight_max: whether l_max of the weights is over the "selected" (the paper) or the "class" (its code).
     beta, gamma, rounding, class_size: see `quotas`.
     """
@@ -170,6 +173,7 @@ def select(
     labelled = np.bincount(class_index, minlength=c)
     never_seen = np.flatnonzero(np.isnan(values))
     n = labelled - np.bincount(class_index[never_seen], minlength=c)
+    values, least = known_last(values, class_index, known_wrong, n)
 
     notes: list[str] = []
     if noise_rate is None and transition is None and probabilities is not None:
@@ -178,9 +182,10 @@ def select(
         prior = found.prior if prior is None else prior
         notes += [f"The noise rates are estimated: {found.evidence}", *found.notes]
     p = prior_of(prior, transition, labelled, names, notes)
+    upper = at_least(upper, least)
     quota = quotas(
         n,
-        rates_of(noise_rate, transition, p, names, notes),
+        at_least(rates_of(noise_rate, transition, p, names, notes), least),
         p,
         upper=upper,
         beta=beta,

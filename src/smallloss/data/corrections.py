@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from smallloss.criterion.audit import NONE
+from smallloss.criterion.audit import true_class
+from smallloss.criterion.verdict import quoted
 from smallloss.data.dataset import Dataset
 from smallloss.data.tables import by_spelling, read_table
 from smallloss.errors import InputError
@@ -21,17 +22,17 @@ def read_corrections(path: str | Path, dataset: Dataset) -> dict[int, int]:
             raise InputError(f"{path} has no column {name!r}; corrections have id, answer and true_label.")
     row_of = {name: index for index, name in enumerate(dataset.ids)}
     place = {spelling: row_of[name] for spelling, name in by_spelling(dataset.ids).items()}
-    code_of = {name: k for k, name in enumerate(dataset.classes)}
-    code = {spelling: code_of[name] for spelling, name in by_spelling(dataset.classes).items()}
+    code, spelled = {name: k for k, name in enumerate(dataset.classes)}, by_spelling(dataset.classes)
     pins: dict[int, int] = {}
     columns = (table[name].to_pylist() for name in ("id", "answer", "true_label"))
     for row, (name, answer, label) in enumerate(zip(*columns, strict=True), 1):
         if str(name) not in place:
             raise InputError(f"Row {row} of {path} names {name!r}, which is no example of {dataset.name}.")
-        if answer not in ANSWERS:
+        word, index = str(answer or "").strip().lower(), place[str(name)]
+        if word not in ANSWERS:
             raise InputError(f"Row {row} of {path} has the answer {answer!r}; it must be {', '.join(ANSWERS)}.")
-        if answer == "wrong" and str(label) not in code:
-            raise InputError(f"Row {row} of {path} says {label!r}, which is no class of {dataset.name}.")
-        index = place[str(name)]
-        pins[index] = {"right": int(dataset.labels[index]), "none": NONE}.get(answer, code.get(str(label), NONE))
+        if index in pins:
+            raise InputError(f"Row {row} of {path} answers for {quoted(str(name))} a second time; keep one of the two.")
+        true = "" if label is None else spelled.get(str(label), str(label))
+        pins[index] = true_class(word, true, int(dataset.labels[index]), code, f"Row {row} of {path} ({name!r})")
     return pins

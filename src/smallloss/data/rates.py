@@ -49,7 +49,7 @@ def _from_file(
         name = _name(row["label"], spelled)
         _add(rates, name, row["noise_rate"], f" in {path}")
         if row.get("upper", "").strip():
-            highest[name] = max(_rate(row["upper"], f"upper end of the noise rate of {name!r} in {path}"), rates[name])
+            highest[name] = max(_upper(row["upper"], name, f"row {number} of {path}"), rates[name])
     if not highest:
         return rates, None
     return rates, np.array([highest.get(name, rates.get(name, 0.0)) for name in classes])
@@ -78,6 +78,16 @@ def _add(rates: dict[str, float], name: str, rate: str, where: str) -> None:
 def _rate(text: str, what: str) -> float:
     if not _is_number(text):
         raise InputError(f"The {what} is {text!r}; it must be a number in [0, 1).")
+    return float(text)
+
+
+def _upper(text: str, name: str, where: str) -> float:
+    """Checked here, for a selection would call it the rate."""
+    if not (_is_number(text) and 0 <= float(text) < 1):  # NaN is in no interval either
+        raise InputError(
+            f"The upper of {name!r} in {where} is {text!r}; the upper end of a noise rate must be a number in [0, 1), "
+            "or empty where it is not known."
+        )
     return float(text)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from smallloss.criterion.audit import pin
+from smallloss.criterion.audit import found_wrong, pin
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection, select
 from smallloss.learning.recipe import Recipe
@@ -83,10 +83,11 @@ def choose(
     """Lines 8-14: class by class, the num(i) examples with the smallest score, of the training part or `index`."""
     rows = task.train if index is None else index
     names, labels = np.array(task.dataset.classes), task.dataset.labels[rows]
-    place = {int(row): position for position, row in enumerate(rows) if int(row) in task.pins}
+    answers = {at: task.pins[row] for at, row in enumerate(rows.tolist()) if row in task.pins}
     return select(
-        pin(score[rows], labels, {place[row]: task.pins[row] for row in place}) if place else score[rows],
+        pin(score[rows], labels, answers),
         names[labels],
+        known_wrong=found_wrong(labels, answers),
         classes=names,
         noise_rate=noise.noise_rate,
         upper=noise.upper,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.audit import Answers
-from smallloss.criterion.audit_intervals import AS_BEFORE, COMBINED, OWN_ANSWERS, SHIFTED, Interval, Rates
+from smallloss.criterion.audit_intervals import AS_BEFORE, COMBINED, OWN_ANSWERS, Interval, Rates
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.known_verdict import KnownVerdict
 from smallloss.criterion.verdict import quoted
@@ -25,7 +25,8 @@ class AuditResult:
     classes: np.ndarray
     answers: Answers
     rows: list[dict[str, Any]]  # the answers again, by id and in words, so that later ones add to them
-    pins: dict[int, int]  # row of the dataset -> its true class by hand, or `audit.NONE`
+    pins: dict[int, int]  # row of the dataset -> its true class by hand, or `audit.NONE`; what was known before too
+    known: tuple[int, int]  # wrong labels and all among the training examples that were known before
     precision: Interval  # of the kept set, 95 %
     noise_rate: Interval  # of the whole dataset, 95 %
     rates: Rates  # per class, to select with next
@@ -64,6 +65,8 @@ class AuditResult:
                 f"Kept labels: {answered[0] - wrong[0]} of {answered[0]} right; of all the kept, "
                 f"{p.low:.1%} to {p.high:.1%} are (95 %)."
             )
+        if self.known[1]:
+            lines.append(f"Known before, from the corrections: {self.known[1]} more, {self.known[0]} of them wrong.")
         n = self.noise_rate
         where = "" if self.pair is None else f", best of {quoted(self.pair[0])} and {quoted(self.pair[1])}"
         return [
@@ -77,8 +80,9 @@ class AuditResult:
         if set(source) == {AS_BEFORE}:
             return ["The answers agree with the noise rates that the run used; they stay as they were."]
         lines = []
-        if SHIFTED in source:
-            lines = ["The answers do not agree with the noise rates that the run used; all are shifted together."]
+        if self.rates.contradicted:
+            together = "" if set(source) == {OWN_ANSWERS} else "; all are shifted together"
+            lines = [f"The answers do not agree with the noise rates that the run used{together}."]
         elif OWN_ANSWERS not in source:
             lines = ["The answers agree with the noise rates that the run used, and make some of them surer."]
         words = {OWN_ANSWERS: "from its own answers", COMBINED: "from its estimate and its answers"}
