@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import smallloss as sl
 from smallloss.auditing import audit, read_back, read_run
 from smallloss.criterion.estimate import Estimate
 from smallloss.criterion.trust import judge
@@ -100,3 +101,17 @@ def test_a_run_of_an_earlier_version_says_why_it_has_no_verdict(digits: tuple[st
     assert result.verdict is None
     assert "This run kept no predictions out of sample" in str(result)
     assert json.loads((folder / "audit" / "result.json").read_text(encoding="utf-8"))["verdict"] is None
+
+
+def test_the_command_finds_the_data_where_the_run_found_it(tmp_path, monkeypatch, capsys) -> None:
+    table, run = tmp_path / "films.csv", tmp_path / "run"
+    words = [["dull", "bright"][k % 2] for k in range(60)]
+    table.write_text("text,label\n" + "".join(f"a {word} film of {k} hours,{word}\n" for k, word in enumerate(words)))
+    sl.clean(table, run, noise_rate=0.1, epochs=1, progress=False)
+    smallloss(monkeypatch, "audit", run)
+    assert "a dull film of" in (run / "audit" / "audit.html").read_text(encoding="utf-8")
+    assert "--data" not in capsys.readouterr().out
+    table.unlink()
+    smallloss(monkeypatch, "audit", run)
+    assert "a dull film of" not in (run / "audit" / "audit.html").read_text(encoding="utf-8")
+    assert "name it with --data" in capsys.readouterr().out

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from smallloss.auditing import audit, read_back, read_run
-from smallloss.criterion.audit import NONE, pin
+from smallloss.criterion.audit import NONE, found_wrong, pin
 from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.selection import select
 from smallloss.criterion.transition import structured
@@ -40,7 +40,10 @@ def run_of(folder: Path, seed: int = 0, known: dict[int, int] | None = None, **n
     rate = [0.3, 0.3, 0.0]
     names = np.array(CLASSES)
     pins = {int(np.flatnonzero(index == row)[0]): true for row, true in (known or {}).items() if row in index}
-    selection = select(pin(score[index], labels[index], pins), names[labels[index]], rate, classes=names)
+    wrong = found_wrong(labels[index], pins)
+    selection = select(
+        pin(score[index], labels[index], pins), names[labels[index]], rate, classes=names, known_wrong=wrong
+    )
     result = Result(data, [Part("train", index, selection)], score, truth, "mean_loss", None, [], "", [], {})
     folder.mkdir()
     facts = {"name": data.name, "fingerprint": data.fingerprint(), "examples": N}

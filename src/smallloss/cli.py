@@ -168,8 +168,8 @@ def select(
 def audit(
     run: Annotated[Path, typer.Argument(help="A run folder that `smallloss clean` made")],
     answers: Annotated[Path | None, typer.Option(help="The csv that was filled in: read it back")] = None,
-    data: Annotated[str | None, typer.Option(help="DATA of the run, to show its pictures, texts or rows")] = None,
-    label: Annotated[str | None, typer.Option(help="--label of the run, if it had one")] = None,
+    data: Annotated[str | None, typer.Option(help="DATA of the run, to show it, if it has moved")] = None,
+    label: Annotated[str | None, typer.Option(help="--label of the run, with --data")] = None,
     labels: Annotated[Path | None, typer.Option(help="--labels of the run, if it had them")] = None,
     kept: Annotated[int, typer.Option(min=0, help="Kept examples to look at")] = 40,
     dropped: Annotated[int, typer.Option(min=0, help="Dropped examples to look at")] = 20,
@@ -182,10 +182,13 @@ def audit(
         print(auditing.read_back(run, answers))
         return
     from smallloss.data.source import load
+    from smallloss.preparing import data_of_run
 
-    dataset = None if data is None else load(data, label=label, labels=labels)
+    dataset = data_of_run(run) if data is None else load(data, label=label, labels=labels)
     table, page = auditing.audit(run, kept=kept, dropped=dropped, seed=seed, dataset=dataset)
     print(f"{page}  (open it, answer from the keyboard, save)\n{table}  (the same as a table)")
+    if dataset is None:
+        print("Examples are shown by their ids alone, for the data of the run was not found: name it with --data.")
 
 
 @app.command()

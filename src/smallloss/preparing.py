@@ -1,6 +1,7 @@
 """From what the user names to what can be learnt from: the dataset, its parts, and what accuracy is taken on."""
 
 import hashlib
+import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -90,6 +91,18 @@ def place_of(data: Any) -> str | None:
         return f"{kind}:{Path(rest).expanduser().absolute()}"
     path = Path(data).expanduser()
     return str(path.absolute()) if path.exists() else str(data)
+
+
+def data_of_run(folder: Path) -> Dataset | None:
+    """What a run was made from, if it lies where the run found it; nothing is fetched and nothing is guessed."""
+    try:
+        facts = json.loads((folder / "config.json").read_text(encoding="utf-8"))["data"]
+        source = facts["source"]
+        if source is not None and (source == "digits" or Path(source.partition(":")[2] or source).exists()):
+            return load(source, label=facts["label"])
+    except (OSError, ValueError, KeyError, InputError):
+        pass
+    return None
 
 
 def divide(
