@@ -85,7 +85,7 @@ class Truth:
 def estimators(data: Data, truth: Truth) -> Iterator[tuple[str, Row]]:
     P, labels, c = data["probabilities"], data["labels"], truth.c
     counts = np.bincount(labels, minlength=c)
-    ours = estimate(P, labels, score=data.get("score"), given_margin=-data["score"] if "score" in data else None)
+    ours = estimate(P, labels, given_margin=-data["score"] if "score" in data else None)
     row = truth.of_rates(ours.noise_rate) | truth.of_interval(ours)
     yield "ours", row | (truth.of_selection(data["score"], ours) if "score" in data else {})
     yield "confident joint", truth.of_rates(noise_rate(confident_joint(P, labels, c)))

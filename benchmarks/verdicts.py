@@ -33,7 +33,7 @@ WORDS = ("trust", "caution", "do not trust")
 def measure(cell: str, data: Data, audits: int, seed: int) -> dict[str, Any]:
     P, labels, true = data["probabilities"], data["labels"], data["true_labels"]
     start = time.perf_counter()
-    found = estimate(P, labels, score=data["score"], given_margin=-data["score"])
+    found = estimate(P, labels, given_margin=-data["score"])
     c, upper = P.shape[1], found.interval(SAFETY_LEVEL)[1]
     selection = select(data["score"], labels, found.noise_rate, classes=range(c), upper=upper, prior=found.prior)
     alone = judge(found, selection, P, labels)

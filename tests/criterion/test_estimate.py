@@ -195,15 +195,6 @@ def test_no_answers_change_nothing(flipped, empty):
     np.testing.assert_array_equal(estimate(P, labels, **{empty: ([], [])}).noise_rate, estimate(P, labels).noise_rate)
 
 
-def test_a_score_that_disagrees_is_noted():
-    network = Network(4000, 4, seed=8)
-    P, labels = network.under(transition.uniform(0.5, 4))
-    agreeing = np.where(labels == network.true, 0.0, 5.0) + np.random.default_rng(0).random(4000)
-    assert not [note for note in estimate(P, labels, score=agreeing).notes if "bumps" in note]
-    disagreeing = np.where(np.arange(4000) % 7 == 0, 5.0, 0.0) + np.random.default_rng(0).random(4000)
-    assert [note for note in estimate(P, labels, score=disagreeing).notes if "check some by hand" in note]
-
-
 # --- small, odd and bad -------------------------------------------------------------------------------------
 
 
@@ -230,7 +221,9 @@ def test_a_label_that_nobody_carries():
 @given(st.integers(1, 60), st.integers(2, 6), st.integers(0, 2**32 - 1), st.floats(0.01, 5))
 def test_whatever_comes_in_proper_rates_and_matrices_come_out(n, c, seed, sharpness):
     rng = np.random.default_rng(seed)
-    found = estimate(rng.dirichlet(np.full(c, sharpness) + 1e-3, n), rng.integers(0, c, n), score=rng.random(n))
+    found = estimate(
+        rng.dirichlet(np.full(c, sharpness) + 1e-3, n), rng.integers(0, c, n), given_margin=rng.normal(size=n)
+    )
     for values in (found.noise_rate, found.low, found.high, found.draws):
         assert ((values >= 0) & (values < 1)).all()
     assert ((found.low <= found.noise_rate) & (found.noise_rate <= found.high)).all()
@@ -296,8 +289,8 @@ EVEN, ZEROS = np.full((4, 2), 0.5), np.zeros(4, dtype=int)
         ((np.array([[0.5, 0.5], [-0.5, 1.5]] * 2), ZEROS), {}, "index 1 are not all finite"),
         ((np.array([[0.5, 0.5], [np.nan, 1.0]] * 2), ZEROS), {}, "index 1 are not all finite"),
         ((np.full((4, 2), np.nan), ZEROS), {}, "every row is NaN"),
-        ((EVEN, ZEROS), {"score": np.zeros(3)}, "score needs one number for each of the 4"),
-        ((EVEN, ZEROS), {"score": [0, np.nan, 0, 0]}, "score of the example at index 1"),
+        ((EVEN, ZEROS), {"given_margin": np.zeros(3)}, "given_margin needs one number for each of the 4"),
+        ((EVEN, ZEROS), {"given_margin": [0, np.nan, 0, 0]}, "given_margin of the example at index 1"),
         ((EVEN, ZEROS), {"margin": [0, 0, np.inf, 0]}, "margin of the example at index 2"),
         ((EVEN, ZEROS), {"level": 1.0}, "level"),
         ((EVEN, ZEROS), {"trusted": ([9], [0])}, "trusted names the example 9"),

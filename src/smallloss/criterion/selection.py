@@ -177,7 +177,7 @@ def select(
 
     notes: list[str] = []
     if noise_rate is None and transition is None and probabilities is not None:
-        found = estimate(probabilities, classes[class_index], classes=names, score=values)
+        found = estimate(probabilities, classes[class_index], classes=names)
         noise_rate, upper = found.noise_rate, found.interval(SAFETY_LEVEL)[1]
         prior = found.prior if prior is None else prior
         notes += [f"The noise rates are estimated: {found.evidence}", *found.notes]

@@ -31,7 +31,6 @@ def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> N
         probabilities[rows],
         np.array(task.dataset.classes)[task.dataset.labels[rows]],
         classes=task.dataset.classes,
-        score=stage1.ledger.score(settings.score)[rows],
         given_margin=stage1.ledger.mean_margin[rows],
         seed=task.seed,
     )

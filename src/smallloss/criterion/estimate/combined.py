@@ -12,7 +12,6 @@ from smallloss.criterion.estimate.contradiction import contradicted
 from smallloss.criterion.estimate.counting import count
 from smallloss.criterion.estimate.dependence import slope
 from smallloss.criterion.estimate.inputs import check_index, checked, codes_among, label_counts, per_example
-from smallloss.criterion.estimate.mixture import gaussian_mixture
 from smallloss.criterion.estimate.result import Estimate, interval
 from smallloss.criterion.estimate.trusted import trusted_counts
 from smallloss.errors import InputError
@@ -23,7 +22,6 @@ def estimate(
     labels: Any,
     *,
     classes: Any = None,
-    score: Any = None,
     margin: Any = None,
     given_margin: Any = None,
     level: float = 0.9,
@@ -36,15 +34,15 @@ def estimate(
     `probabilities` are out of sample, (n, c); a row of NaN was never seen. `labels` are codes, or names with
     `classes` in the order of the columns. `margin` ranks the predictions where given (the logits' does not saturate).
     `given_margin`, the mean margin of the given label in a training that saw it, tells of the examples that no
-    prediction is confident of; `score`, in sample too, is a cross-check. `trusted` is (index, true labels) of a random
-    sample; `audited` is (index, is_right) of examples drawn at random within their label.
+    prediction is confident of. `trusted` is (index, true labels) of a random sample; `audited` is (index, is_right) of
+    examples drawn at random within their label.
     """
     P, given, names = checked(probabilities, labels, classes)
     seen = np.flatnonzero(~np.isnan(P[:, 0]))
     total, c = P.shape
     known = None if trusted is None else _known(trusted, given, names)
     answers = None if audited is None else _answers(audited, given, c)
-    margins, scores = per_example("margin", margin, seen, total), per_example("score", score, seen, total)
+    margins = per_example("margin", margin, seen, total)
     in_sample = per_example("given_margin", given_margin, seen, total)
     P, codes = P[seen], given[seen]
 
@@ -67,7 +65,6 @@ def estimate(
         believed = belief.with_answers(believed, *answers, counts, rng)
 
     low, high = interval(believed.rate, believed.draws, level)
-    mixture = None if scores is None else gaussian_mixture(scores, codes, c)
     return Estimate(
         classes=names,
         noise_rate=believed.rate,
@@ -78,7 +75,7 @@ def estimate(
         evidence=words.evidence(found, able, len(codes), against, known, answers),
         depends_on_example=None if able.is_misled else found.depends_on_example,
         slope=found,
-        notes=words.notes(names, counts, table, able, believed.rate, mixture, total - len(seen)),
+        notes=words.notes(names, counts, table, able, total - len(seen)),
         level=level,
         draws=believed.draws,
         transition_draws=believed.transition_draws.astype(np.float32),

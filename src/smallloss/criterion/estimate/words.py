@@ -13,7 +13,6 @@ from smallloss.criterion.estimate.inputs import Matrix, Vector
 from smallloss.criterion.labels import listed
 
 SMALL = 100  # examples of a label below which its own counts say little
-FAR = 0.1  # two estimates of the overall rate this far apart disagree
 
 _MISLED = (
     "Labels differ from the predictions more and more from the very surest on, and in the way the network expects, as "
@@ -43,9 +42,7 @@ def evidence(
     return " ".join(parts)
 
 
-def notes(
-    names: list[Any], counts: Vector, table: Counts, able: Ability, rate: Vector, mixture: Vector | None, unseen: int
-) -> tuple[str, ...]:
+def notes(names: list[Any], counts: Vector, table: Counts, able: Ability, unseen: int) -> tuple[str, ...]:
     """What the reader should know before believing the numbers."""
     said = [_too_weak(able)] if able.doubted else []
     said.append("Labels alone cannot reveal a class most of whose examples carry another's label; only checking can.")
@@ -64,13 +61,6 @@ def notes(
         said.append(f"The network hardly ever predicts {listed(unpredicted)}: these rates lean on the pooled rate.")
     if unseen:
         said.append(f"{unseen:,} examples have no out-of-sample probabilities and were left out.")
-    if mixture is not None:
-        overall, bumps = float(counts @ rate / counts.sum()), float(counts @ mixture / counts.sum())
-        if abs(bumps - overall) > FAR:
-            said.append(
-                f"Two bumps fitted to the score say that {bumps:.0%} of the labels are wrong, counting says "
-                f"{overall:.0%}: check some by hand."
-            )
     return tuple(said)
 
 
