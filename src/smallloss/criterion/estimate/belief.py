@@ -82,8 +82,8 @@ def with_contradictions(
     network that prefers one class to another like it contradicts the other's labels too often. Drawn are the share
     itself, how far it is believed, how large that part is, and the systematic error, which grows with the examples
     that stay unsettled between in sample and out of sample. In half of the draws a part of what is contradicted beyond
-    the count among the confident, all at most and a little more, are right labels of hard examples that the training
-    did not come round to.
+    the count among the confident, up to all of it and half as much again, are right labels of hard examples that the
+    training did not come round to.
     """
     shape = belief.draws.shape
     bound, learnt = rng.standard_normal((2, shape[0], 1))
