@@ -144,3 +144,16 @@ def test_an_id_that_stands_twice_is_named_with_both_rows(tmp_path):
     np.savez(path, x=np.eye(4), y=list("abab"), ids=["u", "v", "w", "v"])
     with pytest.raises(InputError, match=r"The id 'v' stands in row 2 and in row 4 of data.npz; make ids unique"):
         load(path)
+
+
+def test_white_is_told_by_all_pictures_and_kept():
+    bright, dark = np.full((1, 4, 4), 200.0), np.full((1, 4, 4), 1.0)
+    seen = from_arrays(np.concatenate([bright, dark]), [0, 1], test=(dark, [0]))
+    assert seen.white == 255
+    assert seen.inputs.max(axis=(1, 2, 3)).tolist() == [200, 1]
+    assert seen.test.inputs.max() == 1
+    assert from_arrays(dark, [0], white=seen.white).inputs.max() == 1
+    assert from_arrays(dark, [0]).inputs.max() == 255
+    assert from_arrays(bright.astype(np.uint8), [0]).white is None
+    with pytest.raises(InputError, match=r"values from 200 to 200; they must lie in 0\.\.1, as the others do"):
+        from_arrays(bright, [0], white=1.0)

@@ -23,9 +23,15 @@ def from_arrays(
     ids: Sequence[Any] = (),
     true_labels: Any = None,
     test: tuple[Any, Any] | None = None,
+    white: float | None = None,
 ) -> Dataset:
-    """A dataset from pictures [n, h, w], [n, h, w, c] or [n, c, h, w], or features [n, d], and any labels."""
-    x = as_inputs(inputs)
+    """A dataset from pictures [n, h, w], [n, h, w, c] or [n, c, h, w], or features [n, d], and any labels.
+
+    white: the number that is white in pictures of floats, 1 or 255; it is told by the inputs where it is not given.
+    """
+    array = as_array(inputs)
+    white = white_of(array) if white is None else white
+    x = as_inputs(array, white)
     ids = [str(value) for value in ids]
     require_unique(ids, name)
     if true_labels is None:
@@ -38,7 +44,7 @@ def from_arrays(
     test_set = None
     if test is not None:
         test_codes, _ = encode_labels(test[1], classes)
-        test_set = Dataset(as_inputs(test[0]), test_codes, classes, name=f"{name} test", true_labels=test_codes)
+        test_set = Dataset(as_inputs(test[0], white), test_codes, classes, name=f"{name} test", true_labels=test_codes)
         if test_set.inputs.shape[1:] != x.shape[1:]:
             raise InputError(
                 f"The test inputs have the shape {test_set.inputs.shape[1:]} each, the others {x.shape[1:]}; "
@@ -53,6 +59,7 @@ def from_arrays(
         true_labels=true_codes,
         test=test_set,
         flip=x.ndim == 4 and x.shape[3] >= 3,  # gray pictures are mostly characters, which have a reading direction
+        white=white,
     )
 
 
@@ -66,7 +73,14 @@ def as_array(values: Any) -> np.ndarray:
         raise InputError(f"The inputs are not all of one shape ({error}); make them alike first.") from error
 
 
-def as_inputs(inputs: Any) -> np.ndarray:
+def white_of(array: np.ndarray) -> float | None:
+    """Of pictures of floats, whether 1 or 255 is white: one of them alone may be too dark to tell."""
+    if array.dtype.kind not in "bf" or array.ndim not in (3, 4) or not array.size:
+        return None
+    return 1.0 if float(array.max()) <= 1 else 255.0
+
+
+def as_inputs(inputs: Any, white: float | None = None) -> np.ndarray:
     """uint8 pictures [n, h, w, c] or float32 features [n, d]; a mapped array of that type stays mapped."""
     array = as_array(inputs)
     if array.dtype.kind not in "buif":
@@ -84,7 +98,7 @@ def as_inputs(inputs: Any) -> np.ndarray:
         if array.shape[1] not in _CHANNELS:
             raise InputError(f"The pictures have the shape {array.shape}: no axis holds 1, 3 or 4 channels.")
         array = array.transpose(0, 2, 3, 1)
-    return array if array.dtype == np.uint8 else _bytes(array)
+    return array if array.dtype == np.uint8 else _bytes(array, white)
 
 
 def _features(array: np.ndarray) -> np.ndarray:
@@ -102,16 +116,14 @@ def _features(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _bytes(array: np.ndarray) -> np.ndarray:
+def _bytes(array: np.ndarray, white: float | None) -> np.ndarray:
     """Pictures of floats in 0..1, or of numbers in 0..255, as uint8."""
     low, high = (float(array.min()), float(array.max())) if array.size else (0.0, 0.0)
-    if not (low >= 0 and high <= 255):
-        raise InputError(
-            f"The pictures hold values from {low:g} to {high:g}; they must lie in 0..1 or in 0..255 "
-            "(give them before normalisation)."
-        )
-    scale = 255.0 if array.dtype.kind in "bf" and high <= 1 else 1.0
-    return np.rint(array.astype(np.float32) * scale).astype(np.uint8)
+    most = 255.0 if array.dtype.kind not in "bf" else white or white_of(array) or 255.0
+    if not (low >= 0 and high <= most):
+        where = "in 0..1 or in 0..255 (give them before normalisation)" if most == 255 else "in 0..1, as the others do"
+        raise InputError(f"The pictures hold values from {low:g} to {high:g}; they must lie {where}.")
+    return np.rint(array.astype(np.float32) * (255 / most)).astype(np.uint8)
 
 
 def load_npz(path: Path) -> Dataset:

@@ -36,7 +36,8 @@ class Dataset:
     chosen on the way here; `unreadable` has, by its id, each example that could not be.
 
     `original` are the inputs as they came, where the network sees features of them: those are what a report shows
-    and what the fingerprint is of. `sources` are the files of the pictures, where they came from files.
+    and what the fingerprint is of. `sources` are the files of the pictures, where they came from files. `white` is the
+    number for white, 1 or 255, where they came as floats.
     """
 
     inputs: np.ndarray
@@ -55,6 +56,7 @@ class Dataset:
     unreadable: Mapping[str, Unreadable] = field(default_factory=dict)
     original: np.ndarray | None = None
     sources: Sequence[str | bytes] | None = None
+    white: float | None = None
 
     def __post_init__(self) -> None:
         if not (self.inputs.dtype == np.uint8 and self.inputs.ndim == 4) and not (

@@ -79,7 +79,7 @@ def _new_pictures(seen: Dataset, X: Any, network: Backbone) -> Dataset:
             f"The run was made of pictures, and the new examples have the shape {array.shape}: give pictures "
             f"[n, h, w] or [n, h, w, c], or [n, {seen.in_shape[0]}] features of them."
         )
-    new = from_arrays(array, np.zeros(len(array), np.int64), name="new examples")
+    new = from_arrays(array, np.zeros(len(array), np.int64), name="new examples", white=seen.white)
     (height, width), before = new.inputs.shape[1:3], seen.as_they_came.shape[1:3]
     if network.size is None and (height, width) != before:
         raise InputError(

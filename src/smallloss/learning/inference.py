@@ -19,7 +19,7 @@ def predict_probabilities(network: Network, seen: Dataset, X: Any) -> np.ndarray
     array = as_array(X)
     if not seen.is_image and not are_features(array, seen):
         raise InputError(_wanted(array, seen))
-    new = from_arrays(array, np.zeros(len(array), np.int64), name="new examples")
+    new = from_arrays(array, np.zeros(len(array), np.int64), name="new examples", white=seen.white)
     if new.in_shape != seen.in_shape:
         raise InputError(f"The new examples have the shape {new.in_shape}, those trained on {seen.in_shape}.")
     new = replace(new, normalisation=(seen.mean.tolist(), seen.std.tolist()))
