@@ -23,6 +23,14 @@ def test_a_dark_picture_is_as_dark_alone_as_beside_others():
     assert predict_probabilities(network, seen, dark) == pytest.approx(together, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    "rate, words", [(-0.1, "The noise rate of class '0' is -0.1"), ([0.1, 0.2, 0.3], "but there are 2 classes: give one per class")]
+)
+def test_a_wrong_rate_is_a_sentence(rate, words):
+    with pytest.raises(InputError, match=words):
+        sl.clean((np.eye(40, 3, dtype=np.float32), np.arange(40) % 2), noise_rate=rate, epochs=1, progress=False)
+
+
 def test_nothing_to_predict_gives_nothing():
     x = np.random.default_rng(0).normal(size=(30, 2))
     run = sl.clean((x, np.array(["cat", "dog", "eel"])[np.arange(30) % 3]), noise_rate=0.1, epochs=1)

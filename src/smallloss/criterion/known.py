@@ -27,11 +27,12 @@ def check_scores(score: np.ndarray, class_index: np.ndarray, kappa: float, weigh
 
 def known_last(
     score: np.ndarray, class_index: np.ndarray, known_wrong: Any, n: np.ndarray
-) -> tuple[np.ndarray, np.ndarray | None]:
+) -> tuple[np.ndarray, np.ndarray]:
     """Scores with the labels found wrong beyond all others of their class, and their share of the n of each class."""
+    least = np.zeros(len(n))
     if known_wrong is None:
-        return score, None
-    wrong, least = to_numpy(known_wrong), np.zeros(len(n))
+        return score, least
+    wrong = to_numpy(known_wrong)
     if wrong.shape != score.shape or wrong.dtype != bool:
         raise InputError(f"known_wrong is {wrong.dtype} of shape {wrong.shape}: give true or false for each label.")
     seen = ~np.isnan(score)
@@ -40,11 +41,6 @@ def known_last(
         score[found] = np.nextafter(score[seen & (class_index == k)].max(), np.inf)
         least[k] = np.count_nonzero(found) / n[k]
     return score, np.minimum(least, np.nextafter(1.0, 0.0))
-
-
-def at_least(rates: Any, least: np.ndarray | None) -> Any:
-    """Rates no lower than the share known to be wrong; as they came where nothing is known, to be checked later."""
-    return rates if rates is None or least is None else np.maximum(rates, least)
 
 
 def rates_of(noise_rate: Any, transition: Any, prior: Any, names: list[Any], notes: list[str]) -> Any:

@@ -70,6 +70,7 @@ def quotas(
     prior: Any = None,
     *,
     upper: Any = None,
+    least: Any = 0.0,
     beta: float = 0.2,
     gamma: Gamma = "middle",
     rounding: Rounding = "safe",
@@ -80,6 +81,7 @@ def quotas(
 
     upper: how high the rates may be, where they were estimated: Eq. 2 is that of the rates themselves, and no class
     keeps more than 1 - upper of itself. How little is known of one class costs the others nothing.
+    least: the share known to be wrong; no rate, and no upper end, is taken to be lower.
     gamma: "middle" is (gamma_0 + gamma_1) / 2, "none" is gamma_1 (no balancing), or a number >= 1. With an
     unknown prior (None) there is nothing to balance towards, and gamma is gamma_1 whatever was asked.
     rounding: "safe" forgives rounding errors; "raw" truncates as the authors' code does.
@@ -89,14 +91,14 @@ def quotas(
     counts = np.asarray(n, dtype=np.int64)
     c = len(counts)
     names: list[Hashable] = list(range(c) if classes is None else classes)
-    rates = _rates(noise_rate, names)
+    rates = np.maximum(_rates(noise_rate, names), least)
     p = None if prior is None else _prior(prior, names)
     _check_options(beta, gamma, rounding, class_size)
 
     size = np.full(c, counts.sum() / c) if class_size == "nominal" else counts
     estimated = prop = proportion(rates, beta)
     if upper is not None:
-        prop = safe_proportion(rates, _rates(upper, names), beta)
+        prop = safe_proportion(rates, np.maximum(_rates(upper, names), least), beta)
     available = prop * size
     whole = _whole(available, counts, rounding)
     m = gamma_1 = used = None

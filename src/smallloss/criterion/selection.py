@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from smallloss.criterion.estimate import estimate
-from smallloss.criterion.known import at_least, check_scores, known_last, prior_of, probability_of_label, rates_of
+from smallloss.criterion.known import check_scores, known_last, prior_of, probability_of_label, rates_of
 from smallloss.criterion.labels import encode, encode_among, listed, to_numpy
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
@@ -182,12 +182,12 @@ def select(
         prior = found.prior if prior is None else prior
         notes += [f"The noise rates are estimated: {found.evidence}", *found.notes]
     p = prior_of(prior, transition, labelled, names, notes)
-    upper = at_least(upper, least)
     quota = quotas(
         n,
-        at_least(rates_of(noise_rate, transition, p, names, notes), least),
+        rates_of(noise_rate, transition, p, names, notes),
         p,
         upper=upper,
+        least=least,
         beta=beta,
         gamma=gamma,
         rounding=rounding,
