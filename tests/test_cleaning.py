@@ -24,7 +24,8 @@ def test_a_dark_picture_is_as_dark_alone_as_beside_others():
 
 
 @pytest.mark.parametrize(
-    "rate, words", [(-0.1, "The noise rate of class '0' is -0.1"), ([0.1, 0.2, 0.3], "but there are 2 classes: give one per class")]
+    "rate, words",
+    [(-0.1, "The noise rate of class '0' is -0.1"), ([0.1, 0.2, 0.3], "but there are 2 classes: give one per class")],
 )
 def test_a_wrong_rate_is_a_sentence(rate, words):
     with pytest.raises(InputError, match=words):
