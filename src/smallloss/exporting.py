@@ -20,11 +20,11 @@ from smallloss.data.idx import holds_idx
 from smallloss.data.image_table import path_column
 from smallloss.data.own_table import OwnTable, is_table, read_own_table
 from smallloss.data.source import load
-from smallloss.data.tables import read_table, write_table
+from smallloss.data.tables import CLEANLAB, read_table, write_table
 from smallloss.errors import InputError
 from smallloss.files import write_json
 from smallloss.report import formats
-from smallloss.report.exported import Exported
+from smallloss.report.exported import Exported, left_out_of_csv
 from smallloss.report.formats import KEEP, Columns
 from smallloss.run_folder import read_config
 
@@ -33,7 +33,8 @@ _ENDING = {"folder": "", "csv": ".csv", "parquet": ".parquet", "cleanlab": ".csv
 _ENDING |= {"labelstudio": ".json", "fiftyone": ".json"}
 FORMATS = tuple(_ENDING)
 _SHOWS_ORIGINALS = ("folder", "labelstudio", "fiftyone")
-_COLUMNS = (*formats.CLEANLAB, *formats.CLEANED, *formats.SUGGESTED, "id", "selected")
+_BY_HAND = "found wrong by hand"
+_COLUMNS = (*CLEANLAB, *formats.CLEANED, *formats.SUGGESTED, "id", "selected")
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +95,8 @@ def export(
             f"No example of {found.folder} is left to export; keep more of them (--keep), or relabel (--relabel)."
         )
     own, note = _own_table(found, data, label) if to in ("csv", "parquet") else (None, "")
+    if to == "csv" and own is not None and own.nested:
+        note = left_out_of_csv(own.nested)
     target.parent.mkdir(parents=True, exist_ok=True)
     if to == "folder":
         formats.write_folder(target, [originals.paths[i] for i in rows], labels[rows].tolist(), copy)
@@ -104,17 +107,24 @@ def export(
         _write_file(target, to, found, originals)
     if to in _CLEANED:
         return replace(_counted(target, found, rows, labels), note=note)
-    shown = len(found.listed["id"]) if to == "cleanlab" else len(found.rows)
-    return Exported(target, len(found.listed["id"]), shown, unreadable=len(found.listed["id"]) - shown)
+    listed = len(found.listed["id"])
+    shown = np.arange(listed) if to == "cleanlab" else found.rows
+    return Exported(target, listed, len(shown), why=_left_out(found, shown))
 
 
 def _counted(target: Path, run: _Run, rows: np.ndarray, labels: np.ndarray) -> Exported:
     """What became of the examples in a cleaned dataset."""
-    listed, readable = len(run.listed["id"]), len(labels)
-    changed, found_wrong = labels != run.examples["given_label"], formats.found_wrong(run.examples)
-    by_hand = int((changed & found_wrong)[rows].sum())
-    lost = int(found_wrong.sum()) - by_hand
-    return Exported(target, listed, len(rows), int(changed[rows].sum()), listed - readable, by_hand, lost)
+    changed = (labels != run.examples["given_label"])[rows]
+    by_hand = int((changed & formats.found_wrong(run.examples)[rows]).sum())
+    why = _left_out(run, run.rows[rows])
+    return Exported(target, len(run.listed["id"]), len(rows), int(changed.sum()), by_hand, why)
+
+
+def _left_out(run: _Run, written: np.ndarray) -> dict[str, int]:
+    """How many of all the examples are not among the `written` ones, by the reason."""
+    reason = np.where(formats.found_wrong(run.listed), _BY_HAND, run.listed["reason"])
+    lost = np.delete(reason, written)
+    return {name: int((lost == name).sum()) for name in (_BY_HAND, *REASONS) if (lost == name).any()}
 
 
 def _refuse_odd_wishes(to: str, keep: str | None, relabel: bool, copy: bool) -> None:
@@ -274,7 +284,7 @@ def _own_table(run: _Run, data: str | Path | None, label: str | None) -> tuple[O
 
 def _write_file(target: Path, to: str, run: _Run, originals: _Originals) -> None:
     if to == "cleanlab":  # it has no ids: only a row for each input, readable or not, says which is which
-        write_table(target, {name: run.listed[name] for name in formats.CLEANLAB})
+        write_table(target, {name: run.listed[name] for name in CLEANLAB})
     elif to == "fiftyone":
         write_json(target, formats.fiftyone_samples(run.examples, originals.paths))
     elif originals.paths:

@@ -1,11 +1,14 @@
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from smallloss.data.tables import defuse, read_table, write_table
+from smallloss.data.tables import EXPORTED, defuse, read_table, write_table
 from smallloss.errors import InputError
 
 COLUMNS = {
@@ -42,9 +45,47 @@ def test_numbers_as_text_survive(value):
     assert defuse(f"+{abs(value)!r}") == f"+{abs(value)!r}"
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-1+2", "@x", "\t=1", "--1", "-"])
+@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-1+2", "@x", "\t=1", "--1", "-", "'=1", "''@x"])
 def test_formulas_do_not_survive(text):
     assert defuse(text) == f"'{text}"
+
+
+def test_texts_of_other_tools(tmp_path):
+    """A UUID, and texts in the layout that some tools write, are texts in csv."""
+    uuid = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"0123456789abcdef", None], pa.binary(16)))
+    table = pa.table({"key": uuid, "text": pa.array(["=a", "b"], pa.string_view())})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    read = read_table(tmp_path / "t.parquet")
+    write_table(tmp_path / "t.csv", {name: read.column(name).take([1, 0]) for name in read.column_names})
+    cells = read_table(tmp_path / "t.csv").to_pydict()
+    assert cells == {"key": [None, "30313233-3435-3637-3839-616263646566"], "text": ["b", "'=a"]}
+
+
+def test_lists_are_no_cells(tmp_path):
+    with pytest.raises(
+        InputError, match=r"The column 'tags' holds list<item: string>, which a csv cannot hold; write a"
+    ):
+        write_table(tmp_path / "t.csv", {"tags": [["a", "b"]]})
+    assert not list(tmp_path.iterdir())
+
+
+@given(st.lists(st.text("'=+-@\t\r\nx1,\"", min_size=1, max_size=4), min_size=1, max_size=8, unique=True))
+@settings(max_examples=50)
+def test_an_export_reads_back_as_it_was(texts):
+    """Whatever its texts and the names of its columns begin with; two texts never become one."""
+    names = [name for name in texts if name == name.strip()]
+    with TemporaryDirectory() as folder:
+        path = write_table(Path(folder) / "t.csv", dict.fromkeys((*EXPORTED, *names), texts))
+        table = read_table(path)
+    assert table.column_names == [*EXPORTED, *names]
+    assert all(column.to_pylist() == texts for column in table.columns)
+
+
+@pytest.mark.parametrize("lacking", EXPORTED)
+def test_a_table_that_is_no_export_keeps_its_apostrophes(tmp_path, lacking):
+    write_table(tmp_path / "t.csv", {name: ["=x", "'=x", "'tis"] for name in EXPORTED if name != lacking})
+    for column in read_table(tmp_path / "t.csv").columns:
+        assert column.to_pylist() == ["'=x", "''=x", "'tis"]
 
 
 def test_an_unknown_ending_is_refused_on_both_ways(tmp_path):

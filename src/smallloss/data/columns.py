@@ -97,15 +97,22 @@ def require_classes(labels: np.ndarray, where: str) -> None:
 
 
 def refuse_nested(table: Any, columns: Sequence[str], where: str) -> None:
-    import pyarrow as pa
-
     for name in columns:
         kind = table.schema.field(name).type
-        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        if is_nested(kind):
             raise InputError(
                 f"The column {name!r} of {where} holds {kind}, not one value per row; "
                 "unpack it into plain columns, or leave it out."
             )
+
+
+def is_nested(kind: Any) -> bool:
+    """Is a cell of this Arrow type a list, a record or bytes, and not one value?"""
+    import pyarrow as pa
+
+    if isinstance(kind, pa.BaseExtensionType):  # a picture as a tensor is nested; a UUID is one value, in bytes
+        return bool(pa.types.is_nested(kind.storage_type))
+    return bool(pa.types.is_nested(kind) or "binary" in str(kind))  # binary, large_binary, binary_view, ...
 
 
 def texts(table: Any, column: str) -> list[str]:

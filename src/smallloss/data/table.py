@@ -21,7 +21,7 @@ from smallloss.data.columns import (
 )
 from smallloss.data.dataset import Dataset
 from smallloss.data.image_table import image_table_dataset, path_column
-from smallloss.data.tables import read_table
+from smallloss.data.tables import CLEANLAB, columns_of_export, read_table
 from smallloss.data.tabular import Rows, tabular_features
 from smallloss.data.text import text_features
 from smallloss.errors import InputError
@@ -49,13 +49,16 @@ def table_dataset(table: Any, path: Path, label: str | None = None, test: Any = 
     ids = read_ids(table, where)
     true_column = true_label_column(table)
     true_labels = None if true_column is None else read_labels(table, true_column, where)
-    taken = {column, true_column, id_column(table)}
+    ours = columns_of_export(table.column_names)  # they tell of the labels, and there would be nothing left to learn
+    taken = {column, true_column, id_column(table), *ours}
     rest = table.select([name for name in table.column_names if name not in taken])
     paths = path_column(rest)
     if paths is not None:
         truth = None if true_labels is None else true_labels.tolist()
         return image_table_dataset(table, paths, path, labels.tolist(), truth)
     written = text_columns(rest)
+    if not written:
+        _refuse_judgements(table.column_names, rest.column_names, where)
     kind = "text" if written else "table"
     more = None if test is None else _like(test, rest.column_names, where)
     features, shown, notes = _from_text(rest, more, written, where) if written else _from_columns(rest, more, where)
@@ -68,8 +71,20 @@ def table_dataset(table: Any, path: Path, label: str | None = None, test: Any = 
         # The last features of an SVD hold little but noise: scaled one by one, they would drown the first.
         spread = float(np.sqrt(features.var(0, dtype=np.float64).mean())) or 1.0
         dataset = replace(dataset, normalisation=(features.mean(0).tolist(), [spread] * features.shape[1]))
-    notes = [f"The labels are those of the column {column!r}.", *notes]
+    said = ["What an earlier export says of the examples is not learnt from."] if ours and not written else []
+    notes = [f"The labels are those of the column {column!r}.", *notes, *said]
     return replace(dataset, kind=kind, shown=shown[0], notes=tuple(notes))
+
+
+def _refuse_judgements(columns: Sequence[str], own: Sequence[str], where: str) -> None:
+    """What a run said of the examples tells their labels: a network would learn it instead of what they are."""
+    if set(CLEANLAB) <= set(columns):
+        raise InputError(
+            f"{where} says what was thought of the examples ({', '.join(CLEANLAB)}), and labels are not to be learnt "
+            "from that; clean the data itself, or leave these columns out."
+        )
+    if columns_of_export(columns) and not own:
+        raise InputError(f"{where} holds only what an export says of the examples; put their own columns beside it.")
 
 
 _Described = tuple[np.ndarray, list[Sequence[str]], list[str]]  # features, what to show of each part, notes

@@ -10,22 +10,28 @@ from typing import Any
 import numpy as np
 
 from smallloss import files
+from smallloss.data.columns import is_nested
 from smallloss.data.npz import require_file
 from smallloss.errors import InputError
 
 _NEVER_SEEN = {"", "nan", "null", "none", "na"}
-_FORMULA = "=+-@\t\r"
+CLEANLAB = ("is_label_issue", "label_score", "given_label", "predicted_label")  # first in examples.csv too
+EXPORTED = ("id", "label", "given_label", "weight", "split", "reason")  # in every table that `export` writes
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 def read_table(path: str | Path) -> Any:
-    """A csv file (all columns text, empty cells null) or a parquet file as an Arrow table."""
+    """A csv file (all columns text, empty cells null) or a parquet file as an Arrow table.
+
+    In a csv that `export` wrote, every text is again what it was before it was defused.
+    """
     path = require_file(path, "table")
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
         if path.suffix == ".parquet":
-            table = parquet.read_table(path, partitioning=None)
+            table = _without_views(parquet.read_table(path, partitioning=None))
         elif path.suffix == ".csv":
             table = _read_csv(path)
         else:
@@ -36,6 +42,15 @@ def read_table(path: str | Path) -> Any:
         if table.column_names.count(name) > 1:
             raise InputError(f"{path} has more than one column named {name!r}; rename one of them.")
     return table
+
+
+def _without_views(table: Any) -> Any:
+    """Texts and bytes in the layouts that all of Arrow can work with; other tools also write views."""
+    import pyarrow as pa
+
+    plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+    fields = [field.with_type(plain.get(str(field.type), field.type)) for field in table.schema]
+    return table.cast(pa.schema(fields, table.schema.metadata))
 
 
 def _read_csv(path: Path) -> Any:
@@ -62,7 +77,29 @@ def _read_csv(path: Path) -> Any:
         raise InputError(
             f"Row {row.number - 1} of {path} has {row.actual_columns} cells; the header names {row.expected_columns}."
         )
-    return table.rename_columns([name.strip() for name in header])
+    table = table.rename_columns([name.strip() for name in header])
+    return _undefused(table) if columns_of_export(table.column_names) else table
+
+
+def columns_of_export(names: Iterable[str]) -> list[str]:
+    """Those of the columns that `export` made itself; none if the table is no export of ours.
+
+    All of them together tell one from a user's own table, whatever was put beside them since.
+    """
+    there = set(names)
+    ours = (*EXPORTED, "audit_answer")  # the last where a person was asked
+    return [name for name in ours if name in there] if there.issuperset(EXPORTED) else []
+
+
+def _undefused(table: Any) -> Any:
+    """The inverse of `defuse`, for every cell and every name of a column."""
+    import pyarrow as pa
+    from pyarrow import compute as pc
+
+    def undone(texts: Any) -> Any:
+        return pc.replace_substring_regex(texts, pattern=rf"^'({_FORMULA.pattern})", replacement=r"\1")
+
+    return pa.table([undone(column) for column in table.columns], undone(pa.array(table.column_names)).to_pylist())
 
 
 def read_rows(path: Path, limit: int | None = None) -> list[list[str]]:
@@ -115,7 +152,8 @@ def _number(cell: Any, where: str) -> float:
 def write_table(path: str | Path, columns: Mapping[str, Any]) -> Path:
     """Columns of equal length as csv or parquet, by the ending of `path`; parquet keeps every value exactly.
 
-    In csv a text that a spreadsheet would take for a formula gets a leading apostrophe; numbers never do.
+    In csv a text, or the name of a column, that a spreadsheet would take for a formula gets a leading apostrophe;
+    numbers never do.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
@@ -126,7 +164,9 @@ def write_table(path: str | Path, columns: Mapping[str, Any]) -> Path:
     if path.suffix == ".parquet":
         parquet.write_table(pa.table({name: _arrow(values) for name, values in columns.items()}), sink)
     elif path.suffix == ".csv":
-        arrow_csv.write_csv(pa.table({name: _csv_column(values) for name, values in columns.items()}), sink)
+        arrow_csv.write_csv(
+            pa.table({defuse(name): _csv_column(name, values) for name, values in columns.items()}), sink
+        )
     else:
         raise InputError(f"{path} is neither .csv nor .parquet; tables are written as one of these.")
     return files.write_bytes(path, sink.getvalue().to_pybytes())
@@ -140,15 +180,18 @@ def _arrow(values: Any) -> Any:
     return pa.array(values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "OU" else values)
 
 
-def _csv_column(values: Any) -> Any:
+def _csv_column(name: str, values: Any) -> Any:
     import pyarrow as pa
 
     column = _arrow(values)
+    if is_nested(column.type):
+        raise InputError(f"The column {name!r} holds {column.type}, which a csv cannot hold; write a .parquet instead.")
     if isinstance(column, pa.ChunkedArray):
         column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         column = column.combine_chunks()
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return pa.array([None if cell is None else defuse(cell) for cell in column.to_pylist()], pa.string())
+    special = isinstance(column.type, pa.BaseExtensionType)  # a UUID: bytes that mean a text
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or special:
+        return pa.array([None if cell is None else defuse(str(cell)) for cell in column.to_pylist()], pa.string())
     if pa.types.is_floating(column.type):
         return pa.array(column.to_numpy(zero_copy_only=False), from_pandas=True)  # NaN: an empty cell
     return column
@@ -158,8 +201,11 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def defuse(text: str) -> str:
-    """A text that no spreadsheet runs as a formula."""
-    return f"'{text}" if text[:1] and text[0] in _FORMULA and not _NUMBER.fullmatch(text) else text
+    """A text that no spreadsheet runs as a formula.
+
+    One that would be read as another's defused form, for it has an apostrophe before the sign by nature, gets a second.
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def as_cell(name: str) -> str:

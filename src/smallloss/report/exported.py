@@ -1,7 +1,10 @@
 """What an export wrote, in counts and in words."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from smallloss.criterion.labels import listed
 
 
 @dataclass(frozen=True)
@@ -12,10 +15,9 @@ class Exported:
     examples: int  # of the run
     written: int
     relabelled: int = 0  # of the written, those under another label than they had
-    unreadable: int = 0  # of those left out
     by_hand: int = 0  # of the relabelled, those under the label that a person named
-    found_wrong: int = 0  # of those left out, those that a person found wrong
-    note: str = ""  # how to put it beside the data, where its columns are not in it
+    why: Mapping[str, int] = field(default_factory=dict)  # reason -> how many are left out for it
+    note: str = ""  # which columns of the data are not in it, and how to have them
 
     @property
     def left_out(self) -> int:
@@ -24,10 +26,15 @@ class Exported:
     def __str__(self) -> str:
         suggested = self.relabelled - self.by_hand
         written = [f"{self.written:,} examples"]
-        written += [f"{suggested:,} under their suggested label"] if suggested else []
+        written += [f"{suggested:,} under the suggested label"] if suggested else []
         written += [f"{self.by_hand:,} under the label given by hand"] if self.by_hand else []
-        left_out = [f"{self.left_out:,} left out"]
-        left_out += [f"{self.found_wrong:,} of them found wrong by hand"] if self.found_wrong else []
-        left_out += [f"{self.unreadable:,} of them unreadable"] if self.unreadable else []
-        said = f"{self.path}: {', '.join(written)}; {', '.join(left_out)}"
+        why = ", ".join(f"{count:,} {reason}" for reason, count in self.why.items())
+        said = f"{self.path}: {', '.join(written)}; {self.left_out:,} left out{f': {why}' if why else ''}"
         return f"{said}\n{self.note}" if self.note else said
+
+
+def left_out_of_csv(columns: list[str]) -> str:
+    """The sentence on the columns that a csv cannot hold."""
+    one = len(columns) == 1
+    what = f"The column {listed(columns)} is" if one else f"The columns {listed(columns)} are"
+    return f"{what} not in it: a csv cannot hold lists, records or bytes; --to parquet keeps {'it' if one else 'them'}."

@@ -14,15 +14,14 @@ from urllib.parse import quote
 import numpy as np
 
 from smallloss.data.image_folder import is_picture
-from smallloss.data.tables import write_table
+from smallloss.data.tables import EXPORTED, write_table
 from smallloss.errors import InputError
 from smallloss.files import PREFIX, SUFFIX
 
 Columns = Mapping[str, np.ndarray]  # of the examples table; texts are objects, None where there is none
 
-CLEANED = ("given_label", "weight", "split", "reason")
+CLEANED = EXPORTED[2:]  # what a cleaned table says of an example beside its id and its label
 AUDITED = ("audit_answer", "audited_label")  # only where a person was asked
-CLEANLAB = ("is_label_issue", "label_score", "given_label", "predicted_label")
 SUGGESTED = ("suggested_label", "predicted_probability")
 NAMES = "names.csv"
 KEEP = ("selected", "not likely wrong", "all")

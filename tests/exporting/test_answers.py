@@ -1,0 +1,106 @@
+"""What a person said comes before what the run thinks."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from smallloss.auditing import audit, read_back
+from smallloss.criterion.audit import NONE
+from smallloss.data.source import load
+from smallloss.data.tables import read_table
+from smallloss.errors import InputError
+from smallloss.exporting import export
+
+ANSWERS = {
+    "bird/8.png": ("right", ""),  # the run: likely wrong, a cat
+    "bird/9.png": ("wrong", "cat"),  # likely wrong, the run knows not what
+    "cat/8.png": ("wrong", "bird"),  # likely wrong, a dog
+    "cat/9.png": ("none", ""),
+    "dog/8.png": ("unsure", ""),
+    "bird/3.png": ("wrong", "dog"),  # kept by the run, as is the next
+    "cat/3.png": ("none", ""),
+}
+
+
+def fill_in(run: Path, answers: dict[str, tuple[str, str]]) -> Path:
+    """The answers in the table that the audit of the run wrote, all of its examples drawn."""
+    rows = read_table(audit(run, kept=100, dropped=100)[0]).to_pylist()
+    for row in rows:
+        row["answer"], row["true_label"] = answers.get(row["id"], ("", ""))
+    with (run / "audit" / "audit.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    return run / "audit" / "audit.csv"
+
+
+@pytest.fixture(scope="module", params=["in the audit of the run", "in the corrections it was made with"])
+def answered_run(request, made, tmp_path_factory, write_run) -> Path:
+    place = tmp_path_factory.mktemp("answered") / "run"
+    data = load(made[1])
+    if request.param == "in the audit of the run":
+        read_back(write_run(place, data), fill_in(place, ANSWERS))
+        return place
+    pins = {}
+    for name, (answer, true) in ANSWERS.items():
+        if answer != "unsure":
+            index = list(data.ids).index(name)
+            pins[index] = NONE if answer == "none" else data.classes.index(true or name.split("/")[0])
+    return write_run(place, data, pins=pins)
+
+
+@pytest.mark.parametrize("keep", ["selected", "not likely wrong", "all"])
+@pytest.mark.parametrize("relabel", [False, True])
+def test_answers_by_hand_are_neither_lost_nor_overridden(answered_run, tmp_path, keep, relabel, rows_of):
+    done = export(answered_run, tmp_path / "clean.csv", "csv", keep=keep, relabel=relabel)
+    label = {row["id"]: row["label"] for row in rows_of(done.path)}
+    assert label["bird/8.png"] == "bird"
+    assert not {"cat/9.png", "cat/3.png"} & label.keys()
+    named = {name: label.get(name) for name in ("bird/9.png", "cat/8.png", "bird/3.png")}
+    if not relabel:
+        assert set(named.values()) == {None}
+        assert done.why["found wrong by hand"] == 5
+        assert " left out: 5 found wrong by hand" in str(done)
+    else:
+        assert named == {"bird/9.png": "cat", "cat/8.png": "bird", "bird/3.png": "dog"}
+        assert label["dog/8.png"] == "bird"  # unsure is no answer: the suggestion stands
+        assert (done.relabelled, done.by_hand) == (4, 3)
+        assert "1 under the suggested label, 3 under the label given by hand; " in str(done)
+    said = {row["id"]: row["audit_answer"] for row in rows_of(done.path) if row["audit_answer"]}
+    assert said == {name: ANSWERS[name][0] for name in ANSWERS if name in label and name != "dog/8.png"}
+    reasons = {row["id"]: row["reason"] for row in rows_of(done.path)}
+    assert reasons["bird/8.png"] != "likely wrong"
+
+
+def test_tools_that_show_every_example_are_told_the_answers(answered_run, made, tmp_path, rows_of):
+    rows = rows_of(export(answered_run, tmp_path / "issues.csv", "cleanlab").path)
+    ids = [f"{c}/{i}.png" for c in ("bird", "cat", "dog") for i in range(10)]
+    issue = {id for id, row in zip(ids, rows, strict=True) if row["is_label_issue"] == "true"}
+    assert issue == {"bird/9.png", "cat/8.png", "cat/9.png", "bird/3.png", "cat/3.png", "dog/8.png", "dog/9.png"}
+    tasks = json.loads(export(answered_run, tmp_path / "t.json", "labelstudio", data=made[1]).path.read_text())
+    told = {
+        task["meta"]["id"]: [one["result"][0]["value"]["choices"][0] for one in task["annotations"]]
+        for task in tasks
+        if "annotations" in task
+    }
+    assert told == {
+        "bird/8.png": ["bird"], "bird/9.png": ["cat"], "cat/8.png": ["bird"], "cat/9.png": [],
+        "bird/3.png": ["dog"], "cat/3.png": [],
+    }  # fmt: skip
+    assert [task["meta"]["id"] for task in tasks if task["predictions"]] == ["dog/8.png"]
+    samples = json.loads(export(answered_run, tmp_path / "s.json", "fiftyone", data=made[1]).path.read_text())
+    audited = {sample["filepath"][-10:]: sample["audited_label"] for sample in samples if sample["audit_answer"]}
+    assert audited == {
+        "bird/8.png": "bird", "bird/9.png": "cat", "/cat/8.png": "bird", "/cat/9.png": None,
+        "bird/3.png": "dog", "/cat/3.png": None,
+    }  # fmt: skip
+
+
+def test_answers_that_were_not_read_back_are_not_passed_by(made, tmp_path, write_run):
+    run = write_run(tmp_path / "run", load(made[1]))
+    fill_in(run, ANSWERS)
+    with pytest.raises(InputError, match=r"holds answers that were not read back.*smallloss audit .* --answers"):
+        export(run, tmp_path / "clean.csv", "csv")
+    assert not (tmp_path / "clean.csv").exists()

@@ -1,0 +1,138 @@
+"""The columns of a table go with it."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from smallloss.data.source import load
+from smallloss.data.tables import read_table, write_table
+from smallloss.exporting import export
+
+
+def write_own_table(path: Path) -> Path:
+    labels = ["-bird", "cat"] * 10
+    table = pa.table(
+        {
+            "id": [f"=r{i}" for i in range(20)],
+            "text": [f"- text number {i}\nof some <b>length</b>, on {label}s" for i, label in enumerate(labels)],
+            "animal": labels,
+            "split": ["mine"] * 20,
+            "seen": pa.array([None if i == 3 else i / 2 for i in range(20)]),
+            "tags": [["a", "b"]] * 20,
+            "kind": pa.array(["=x", "y"] * 10).dictionary_encode(),
+        }
+    )
+    if path.suffix == ".csv":
+        rows = [{name: cell for name, cell in row.items() if name != "tags"} for row in table.to_pylist()]
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        parquet.write_table(table, path)
+    return path
+
+
+@pytest.fixture
+def run_of_table(tmp_path, write_run) -> Callable[[str], tuple[Path, Path]]:
+    """`run_of_table("csv")`: (run, table)"""
+
+    def make(ending: str) -> tuple[Path, Path]:
+        table = write_own_table(tmp_path / f"t.{ending}")
+        return write_run(tmp_path / "run", load(table, label="animal"), source=str(table), label="animal"), table
+
+    return make
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("to", ["csv", "parquet"])
+@pytest.mark.parametrize("given", [False, True], ids=["recorded", "given"])
+def test_a_cleaned_table_has_the_columns_of_the_own_one(run_of_table, rows_of, tmp_path, ending, to, given):
+    run, table = run_of_table(ending)
+    if given:
+        table = table.rename(tmp_path / f"moved.{ending}")
+    where = {"data": table, "label": "animal"} if given else {}
+    done = export(run, tmp_path / f"clean.{to}", to, relabel=True, **where)
+    rows = read_table(done.path)
+    ours = ["id", "label", "given_label", "weight", "split", "reason"]
+    tags = ["tags"] if ending == to == "parquet" else []
+    assert rows.column_names == [*ours, "text", "data_split", "seen", *tags, "kind"]
+    before = {row["id"]: row for row in read_table(table).to_pylist()}
+    assert len(rows) == 18
+    for row in rows.to_pylist():
+        own = before[row["id"]]
+        assert (row["text"], row["kind"], row["given_label"]) == (own["text"], own["kind"], own["animal"])
+        assert row["data_split"] == "mine"
+        assert (row["seen"] is None) == (own["seen"] is None)
+        assert row["seen"] is None or float(row["seen"]) == float(own["seen"])
+    assert len(load(done.path)) == 18
+    if to == "csv":  # as a spreadsheet reads it
+        for row in rows_of(done.path):
+            assert row["id"].startswith("'=r")
+            assert row["text"].startswith("'- text")
+            assert (row["given_label"], row["kind"]) in {("'-bird", "'=x"), ("cat", "y")}
+
+
+def test_a_table_of_pictures_keeps_its_columns_past_one_that_cannot_be_read(
+    tmp_path, write_run, write_pictures, rows_of
+):
+    pictures = write_pictures(tmp_path / "pictures", ["bird", "cat"])
+    (pictures / "bird" / "3.png").write_bytes(b"no picture")
+    cells = [f"pictures/{label}/{i}.png" for label in ("bird", "cat") for i in range(10)]
+    columns = {"path": cells, "label": [cell.split("/")[1] for cell in cells], "size": [f"size of {c}" for c in cells]}
+    table = write_table(tmp_path / "t.csv", columns)
+    run = write_run(tmp_path / "run", load(table), source=str(table))
+    rows = rows_of(export(run, tmp_path / "clean.csv", "csv", keep="all").path)
+    assert len(rows) == 19
+    assert all(row["size"] == f"size of {row['id']}" and row["path"] == row["id"] for row in rows)
+
+
+def test_columns_that_a_csv_cannot_hold_are_named(command, write_run, tmp_path):
+    table = pa.table(
+        {
+            "text": pa.array([f"text number {i} of some length" for i in range(20)], pa.string_view()),
+            "tags": [["a", "b"]] * 20,
+            "label": ["bird", "cat"] * 10,
+            "=box": [{"left": 1, "right": 2}] * 20,
+            "hash": pa.array([b"\xff\x00"] * 20, pa.binary(2)),
+            "size": range(20),
+        }
+    )
+    parquet.write_table(table, tmp_path / "t.parquet")
+    run = write_run(tmp_path / "run", load(tmp_path / "t.parquet"), source=str(tmp_path / "t.parquet"))
+    said = command("export", run, "--to", "csv", "--out", tmp_path / "clean.csv").splitlines()
+    assert said == [
+        f"{tmp_path / 'clean.csv'}: 16 examples; 4 left out: 4 likely wrong",
+        "The columns 'tags', '=box', 'hash' are not in it: a csv cannot hold lists, records or bytes; "
+        "--to parquet keeps them.",
+    ]
+    assert read_table(tmp_path / "clean.csv").column_names[6:] == ["text", "size"]
+    done = export(run, tmp_path / "clean.parquet", "parquet")
+    assert done.note == ""
+    assert read_table(done.path).column_names[6:] == ["text", "tags", "=box", "hash", "size"]
+    assert read_table(done.path).column("tags").to_pylist() == [["a", "b"]] * 16
+
+
+def test_one_column_that_a_csv_cannot_hold(run_of_table, tmp_path):
+    done = export(run_of_table("parquet")[0], tmp_path / "clean.csv", "csv")
+    assert done.note.startswith("The column 'tags' is not in it: ")
+    assert done.note.endswith("--to parquet keeps it.")
+
+
+def test_where_the_columns_are_not_to_be_had_it_is_said_how_to_join(made, run_of_table, tmp_path, write_run):
+    folder = export(made[0], tmp_path / "a.csv", "csv")
+    assert folder.note == "To have more beside it, join it with pictures by id, the name of an example there."
+    run, table = run_of_table("csv")
+    table.write_text(table.read_text().replace("=r7", "=r77"))
+    done = export(run, tmp_path / "b.csv", "csv")
+    assert "has changed since; join it with t.csv by id" in str(done)
+    assert read_table(done.path).column_names[-1] == "reason"
+    table.unlink()
+    assert "is gone: name it with --data, or join it with t.csv by id" in str(export(run, tmp_path / "c.csv", "csv"))
+    numbers = {"number": [i * i for i in range(20)], "label": ["bird"] * 10 + ["cat"] * 10}
+    unnamed = write_run(tmp_path / "unnamed", load(write_table(tmp_path / "n.csv", numbers)))
+    assert "by id, the number of the row, from 0" in str(export(unnamed, tmp_path / "d.csv", "csv"))

@@ -1,0 +1,157 @@
+"""What is refused, and leaves nothing behind."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from smallloss.data.source import load
+from smallloss.data.tables import read_table, write_table
+from smallloss.errors import InputError
+from smallloss.exporting import FORMATS, export
+
+SHOWING = ["folder", "labelstudio", "fiftyone"]
+
+
+def test_it_must_be_a_finished_run(made, tmp_path):
+    with pytest.raises(InputError, match="is not a run folder"):
+        export(tmp_path, tmp_path / "a.csv", "csv")
+    (tmp_path / "run").mkdir()
+    shutil.copy(made[0] / "config.json", tmp_path / "run")
+    with pytest.raises(InputError, match=r"has no examples\.parquet: the run did not finish"):
+        export(tmp_path / "run", tmp_path / "a.csv", "csv")
+    write_table(tmp_path / "run" / "examples.parquet", {"id": ["a"]})
+    with pytest.raises(InputError, match="has no column 'is_label_issue'"):
+        export(tmp_path / "run", tmp_path / "a.csv", "csv")
+
+
+def test_unknown_wishes_name_the_known_ones(made, tmp_path):
+    with pytest.raises(InputError, match="folder, csv, parquet, cleanlab, labelstudio, fiftyone"):
+        export(made[0], tmp_path / "a.csv", "xlsx")
+    with pytest.raises(InputError, match=r"--keep is .some.; it is one of selected, not likely wrong, all"):
+        export(made[0], tmp_path / "a.csv", "csv", keep="some")
+    with pytest.raises(InputError, match=r"does not end in \.csv"):
+        export(made[0], tmp_path / "a.parquet", "csv")
+    with pytest.raises(InputError, match="--copy goes with --to folder"):
+        export(made[0], tmp_path / "a.csv", "csv", copy=True)
+    for options in ({"relabel": True}, {"keep": "selected"}):
+        with pytest.raises(InputError, match="every example under its given label"):
+            export(made[0], tmp_path / "a.csv", "cleanlab", **options)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_what_is_there_is_never_written_over(made, tmp_path, to, snapshot):
+    run, pictures = made
+    ending = {"folder": "", "parquet": ".parquet", "csv": ".csv", "cleanlab": ".csv"}.get(to, ".json")
+
+    def refused(target: Path, why: str) -> None:
+        before = snapshot(tmp_path)
+        with pytest.raises(InputError, match=why):
+            export(run, target, to, data=pictures)
+        assert snapshot(tmp_path) == before
+
+    (tmp_path / f"file{ending}").write_text("mine")
+    refused(tmp_path / f"file{ending}", "is already there")
+    full = tmp_path / f"full{ending}"
+    full.mkdir()
+    (full / "link").symlink_to(tmp_path / "elsewhere")
+    refused(full, "is not empty" if to == "folder" else "is a folder; name a file")
+    (tmp_path / "elsewhere").mkdir()
+    for name, aim in (("link", tmp_path / "elsewhere"), ("dangling", tmp_path / "nothing")):
+        link = tmp_path / f"{name}{ending}"
+        link.symlink_to(aim)
+        refused(link, "is a link")
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_nothing_is_written_among_the_originals(made, tmp_path, snapshot):
+    before = snapshot(made[1])
+    (tmp_path / "other name").symlink_to(made[1])
+    for place in (made[1] / "clean", made[1] / "cat" / "clean", tmp_path / "other name" / "clean"):
+        with pytest.raises(InputError, match="is inside"):
+            export(made[0], place, "folder", data=made[1])
+    assert snapshot(made[1]) == before
+
+
+def test_a_failure_in_the_middle_leaves_nothing(made, tmp_path, monkeypatch):
+    copied = []
+
+    def fails_at_the_fifth(source: Path, target: Path) -> None:
+        copied.append(target)
+        if len(copied) == 5:
+            raise OSError(28, "No space left on device")
+        target.write_bytes(source.read_bytes())
+
+    monkeypatch.setattr(shutil, "copyfile", fails_at_the_fifth)
+    with pytest.raises(OSError, match="No space left"):
+        export(made[0], tmp_path / "clean", "folder", data=made[1], copy=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_fills_up_meanwhile_is_left_alone(made, tmp_path, monkeypatch, files_in):
+    original = Path.symlink_to
+
+    def meanwhile(self: Path, aim: Path) -> None:
+        (tmp_path / "clean").mkdir(exist_ok=True)
+        (tmp_path / "clean" / "mine").touch()
+        original(self, aim)
+
+    monkeypatch.setattr(Path, "symlink_to", meanwhile)
+    with pytest.raises(OSError):
+        export(made[0], tmp_path / "clean", "folder", data=made[1])
+    assert list(files_in(tmp_path)) == ["clean/mine"]
+
+
+@pytest.mark.parametrize("to", SHOWING)
+def test_the_originals_must_be_there_and_be_those_of_the_run(made, tmp_path, to):
+    run, pictures = made
+    out = tmp_path / ("out" if to == "folder" else "out.json")
+    with pytest.raises(InputError, match=f"{to} needs the originals, and .* does not say where pictures is; .* --data"):
+        export(run, out, to)
+    with pytest.raises(InputError, match=r"digits is not the data that .* was made from"):
+        export(run, out, to, data="digits")
+    other = tmp_path / "pictures"
+    shutil.copytree(pictures, other)
+    Image.new("RGB", (8, 8)).save(other / "cat" / "3.png")
+    with pytest.raises(InputError, match=r"pictures is not the data that .* was made from"):
+        export(run, out, to, data=other)
+    for i in range(4):
+        (other / "cat" / f"{i}.png").unlink()
+    with pytest.raises(InputError, match=r"4 of the 30 pictures .* 'cat/0.png', 'cat/1.png', 'cat/2.png', \.\.\."):
+        export(run, out, to, data=other)
+    assert not out.exists()
+
+
+def test_other_data_is_refused_for_a_table_too(made, tmp_path):
+    with pytest.raises(InputError, match="digits is not the data"):
+        export(made[0], tmp_path / "a.csv", "csv", data="digits")
+
+
+def test_corrupted_labels_of_a_benchmark_are_those_of_the_run(tmp_path, write_run):
+    digits = load("digits")
+    run = write_run(tmp_path / "run", digits.with_labels((digits.labels + 1) % 10))
+    assert export(run, tmp_path / "a.csv", "csv", data="digits").examples == len(digits)
+    with pytest.raises(InputError, match="digits has neither picture files nor texts"):
+        export(run, tmp_path / "a.json", "labelstudio", data="digits")
+
+
+@pytest.mark.parametrize("id", ["../../secret.png", "/secret.png", "cat/../../secret.png"])
+def test_an_id_that_leads_out_of_the_folder(made, tmp_path, id):
+    run = tmp_path / "run"
+    shutil.copytree(made[0], run)
+    columns = read_table(run / "examples.parquet").to_pydict()
+    columns["id"][3] = id
+    write_table(run / "examples.parquet", columns)
+    with pytest.raises(InputError, match="leads out of"):
+        export(run, tmp_path / "clean", "folder", data=made[1])
+
+
+def test_nothing_left_to_export(made, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(made[0], run)
+    columns = read_table(run / "examples.parquet").to_pydict()
+    write_table(run / "examples.parquet", columns | {"is_label_issue": [True] * 30, "suggested_label": [None] * 30})
+    with pytest.raises(InputError, match=r"No example of .* is left"):
+        export(run, tmp_path / "a.csv", "csv", relabel=True)
