@@ -1,12 +1,12 @@
 """Estimated noise rates against the truth: ours beside the usual estimators, on the same probabilities.
 
 python benchmarks/estimation.py --fashion FOLDER [cells]       Fashion-MNIST (see fashion.py), on a CPU
-python benchmarks/estimation.py --npz cifar10_uniform_0.5.npz  probabilities, labels, true_labels, score from a file
+python benchmarks/estimation.py --npz cifar10_uniform_0.5.npz  probabilities, labels, true_labels, score, predicted
 python benchmarks/estimation.py ... --cleanlab                 also cleanlab's own numbers; it must be installed
 
 One line per cell and estimator. `mae` is over the labels, of the share of wrong ones among those that carry it. `f1` is
 of the wrong labels found: ours by the rank of the score beyond the estimated rate, cleanlab's by find_label_issues.
-`score` is the mean margin in sample, its sign turned.
+`score` is the mean margin in sample, its sign turned; `predicted` is what the same training predicts at its end.
 """
 
 import argparse
@@ -82,10 +82,17 @@ class Truth:
         return select(score, self.labels, rate, classes=range(self.c), prior=prior, upper=upper)
 
 
+def contradicted(data: Data) -> np.ndarray | None:
+    """Labels that the training on everything contradicts at its end; on average, in files from before that was kept."""
+    if "predicted" in data:
+        return data["predicted"] != data["labels"]
+    return data["score"] > 0 if "score" in data else None
+
+
 def estimators(data: Data, truth: Truth) -> Iterator[tuple[str, Row]]:
     P, labels, c = data["probabilities"], data["labels"], truth.c
     counts = np.bincount(labels, minlength=c)
-    ours = estimate(P, labels, given_margin=-data["score"] if "score" in data else None)
+    ours = estimate(P, labels, contradicted=contradicted(data))
     row = truth.of_rates(ours.noise_rate) | truth.of_interval(ours)
     yield "ours", row | (truth.of_selection(data["score"], ours) if "score" in data else {})
     yield "confident joint", truth.of_rates(noise_rate(confident_joint(P, labels, c)))

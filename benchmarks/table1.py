@@ -28,7 +28,7 @@ def write_probabilities(
 ) -> None:
     """What benchmarks/estimation.py reads: predictions out of sample for the training part, labels, score.
 
-    Beside them what stage 1 predicts at its end: an estimate may one day lean on that in place of the mean margin.
+    Beside them what stage 1 predicts at its end: the labels it contradicts then tell of the hard examples.
     """
     start = time.perf_counter()
     probabilities = out_of_sample(task, settings)

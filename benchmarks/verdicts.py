@@ -1,7 +1,7 @@
 """The verdict with 60 answers by hand, over many simulated audits: how often it says trust, caution, do not trust.
 
 python benchmarks/verdicts.py --fashion FOLDER [cells]   Fashion-MNIST, two-fold, on a CPU
-python benchmarks/verdicts.py --npz FILE ...             probabilities, labels, true_labels, score from files
+python benchmarks/verdicts.py --npz FILE ...             probabilities, labels, true_labels, score, predicted from files
 
 Every audit draws 40 kept and 20 dropped examples anew and answers from the truth. Where dominance fails (pairwise
 from .5 on, structured .6) no audit may end in trust; where it holds, with an accurate network, all should.
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from common import RESULTS, record
-from estimation import read_npz
+from estimation import contradicted, read_npz
 from fashion import Data, Fashion
 from smallloss.criterion.audit import Answers, draw
 from smallloss.criterion.estimate import estimate
@@ -33,7 +33,7 @@ WORDS = ("trust", "caution", "do not trust")
 def measure(cell: str, data: Data, audits: int, seed: int) -> dict[str, Any]:
     P, labels, true = data["probabilities"], data["labels"], data["true_labels"]
     start = time.perf_counter()
-    found = estimate(P, labels, given_margin=-data["score"])
+    found = estimate(P, labels, contradicted=contradicted(data))
     c, upper = P.shape[1], found.interval(SAFETY_LEVEL)[1]
     selection = select(data["score"], labels, found.noise_rate, classes=range(c), upper=upper, prior=found.prior)
     alone = judge(found, selection, P, labels)

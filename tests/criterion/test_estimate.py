@@ -222,7 +222,7 @@ def test_a_label_that_nobody_carries():
 def test_whatever_comes_in_proper_rates_and_matrices_come_out(n, c, seed, sharpness):
     rng = np.random.default_rng(seed)
     found = estimate(
-        rng.dirichlet(np.full(c, sharpness) + 1e-3, n), rng.integers(0, c, n), given_margin=rng.normal(size=n)
+        rng.dirichlet(np.full(c, sharpness) + 1e-3, n), rng.integers(0, c, n), contradicted=rng.random(n) < 0.5
     )
     for values in (found.noise_rate, found.low, found.high, found.draws):
         assert ((values >= 0) & (values < 1)).all()
@@ -252,8 +252,13 @@ def test_rows_never_seen_are_left_out():
     network = Network(2000, 3, seed=10)
     P, labels = network.under(transition.uniform(0.3, 3))
     with_gaps = np.vstack([P, np.full((50, 3), np.nan)])
-    found = estimate(with_gaps, np.append(labels, np.zeros(50, dtype=int)))
-    np.testing.assert_array_equal(found.noise_rate, estimate(P, labels).noise_rate)
+    against = P.argmax(axis=1) != labels
+    found = estimate(
+        with_gaps,
+        np.append(labels, np.zeros(50, dtype=int)),
+        contradicted=np.append(against, np.full(50, np.nan)),
+    )
+    np.testing.assert_array_equal(found.noise_rate, estimate(P, labels, contradicted=against).noise_rate)
     assert any("50 examples have no out-of-sample" in note for note in found.notes)
 
 
@@ -289,8 +294,10 @@ EVEN, ZEROS = np.full((4, 2), 0.5), np.zeros(4, dtype=int)
         ((np.array([[0.5, 0.5], [-0.5, 1.5]] * 2), ZEROS), {}, "index 1 are not all finite"),
         ((np.array([[0.5, 0.5], [np.nan, 1.0]] * 2), ZEROS), {}, "index 1 are not all finite"),
         ((np.full((4, 2), np.nan), ZEROS), {}, "every row is NaN"),
-        ((EVEN, ZEROS), {"given_margin": np.zeros(3)}, "given_margin needs one number for each of the 4"),
-        ((EVEN, ZEROS), {"given_margin": [0, np.nan, 0, 0]}, "given_margin of the example at index 1"),
+        ((EVEN, ZEROS), {"contradicted": np.zeros(3, dtype=bool)}, "contradicted needs one number for each of the 4"),
+        ((EVEN, ZEROS), {"contradicted": list("nyny")}, "contradicted needs one number for each of the 4"),
+        ((EVEN, ZEROS), {"contradicted": [0, np.nan, 0, 0]}, "contradicted of the example at index 1"),
+        ((EVEN, ZEROS), {"contradicted": [0, 1, -0.5, 0]}, "index 2 is -0.5; it must be true or false"),
         ((EVEN, ZEROS), {"margin": [0, 0, np.inf, 0]}, "margin of the example at index 2"),
         ((EVEN, ZEROS), {"level": 1.0}, "level"),
         ((EVEN, ZEROS), {"trusted": ([9], [0])}, "trusted names the example 9"),

@@ -80,7 +80,7 @@ def test_an_able_network_is_not_doubted(noise):
 @pytest.mark.parametrize("n", [300, 1000, 20_000])
 def test_predictions_no_better_than_chance_are_doubted_however_many(n, c):
     rng = np.random.default_rng(1)
-    found = estimate(rng.dirichlet(np.ones(c), n), rng.integers(0, c, n), given_margin=np.ones(n))
+    found = estimate(rng.dirichlet(np.ones(c), n), rng.integers(0, c, n), contradicted=np.zeros(n, dtype=bool))
     assert found.weak
     assert (found.low < 0.01).all()
 

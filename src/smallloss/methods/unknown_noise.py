@@ -26,12 +26,12 @@ def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> N
     stage1 = warm_up(task, settings)
     assert stage1.ledger is not None
     probabilities = out_of_sample(task, settings)
-    rows = task.train
+    rows, labels = task.train, task.dataset.labels
     found = estimate(
         probabilities[rows],
-        np.array(task.dataset.classes)[task.dataset.labels[rows]],
+        np.array(task.dataset.classes)[labels[rows]],
         classes=task.dataset.classes,
-        given_margin=stage1.ledger.mean_margin[rows],
+        contradicted=(stage1.ledger.predicted != labels)[rows],
         seed=task.seed,
     )
     noise = replace(given or Noise(), noise_rate=found.noise_rate, upper=found.interval(SAFETY_LEVEL)[1])

@@ -58,6 +58,11 @@ class Ability:
         return _below(self.kept, WEAK) if self.climbs else 0.0
 
     @property
+    def unsure(self) -> float:
+        """From 0 to 1: so little is kept that even the count among the confident may hold mistakes of the network."""
+        return _below(self.kept, DOUBTED)
+
+    @property
     def doubt(self) -> float:
         """From 0 to 1: how far the rates may be the network's own mistakes.
 
@@ -68,7 +73,7 @@ class Ability:
         if self.kept == 0:
             return 1.0
         spoilt = self.weak if self.learnt or self.follows or self.error > FEW else 0.0
-        return _below(self.kept, DOUBTED) * (1 - self.resolved * (1 - spoilt))
+        return self.unsure * (1 - self.resolved * (1 - spoilt))
 
     @property
     def pull(self) -> float:

@@ -30,6 +30,7 @@ MISTAKES = 0.015  # how many of the most confident predictions are mistakes of t
 LEAST_ERROR, UNSETTLED = 0.02, 0.18  # error of the contradicted share: always, and per share unsettled (measured)
 OWN = 1.5  # how much of the way from the confident count to the contradicted share may be mistakes (measured)
 PROFILE, PROFILE_SPREAD = 1 / 3, 0.4  # what the counting says of the spread over the classes, and how sure that is
+ALIKE = 0.05  # measured: able networks spread contradictions over the classes as the counting, up to this
 BY_HEART = 0.3  # how well the share learnt by heart is known, relatively (measured)
 TAIL = 0.05  # the share of draws that a doubt moves in full: those below a 90 % interval
 UNEASE = 1.5  # draws are spread by this where labels follow the predictions even among the confident (measured)
@@ -74,31 +75,35 @@ def from_counts(table: Counts, counts: Vector, found: Slope, rng: np.random.Gene
 
 
 def with_contradictions(
-    belief: Belief, found: Contradicted, table: Counts, counts: Vector, rng: np.random.Generator
+    belief: Belief, found: Contradicted, able: Ability, table: Counts, counts: Vector, rng: np.random.Generator
 ) -> Belief:
     """Rates moved to the share contradicted in sample, with what of it was learnt by heart, as far as it is believed.
 
     How all wrong labels are spread over the classes follows the contradictions, and for a part the counting: a
-    network that prefers one class to another like it contradicts the other's labels too often. Drawn are the share
-    itself, how far it is believed, how large that part is, and the systematic error, which grows with the examples
-    that stay unsettled between in sample and out of sample. In half of the draws a part of what is contradicted beyond
-    the count among the confident, up to all of it and half as much again, are right labels of hard examples that the
-    training did not come round to.
+    network that prefers one class to another like it contradicts the other's labels too often. The farther the two are
+    apart, the larger that part. Drawn are the share itself, how far it is believed, how large that part is, and the
+    systematic error, which grows with the examples that stay unsettled between in sample and out of sample. In half of
+    the draws a part of what is contradicted beyond the count among the confident, up to all of it and half as much
+    again, are right labels of hard examples that the training did not come round to.
     """
     shape = belief.draws.shape
     bound, learnt = rng.standard_normal((2, shape[0], 1))
     believed = weight(found.resolved + found.resolved_error + RESOLVED_SPREAD * bound)
     share = rng.beta(found.count + 0.5, found.of - found.count + 0.5, shape)
     share += (LEAST_ERROR + UNSETTLED * found.unsettled) * rng.standard_normal(shape)
-    by_heart = np.clip(found.by_heart * (1 + BY_HEART * learnt), 0.0, 1.0)
-    share += by_heart * belief.draws
-    part = PROFILE + PROFILE_SPREAD * rng.standard_normal(shape)
+    # Of what falls behind a count that may hold the network's own mistakes, any part may have been learnt by heart.
+    in_doubt = found.by_heart - found.at_least
+    by_heart = found.by_heart - able.unsure * in_doubt * rng.random((shape[0], 1))
+    share += np.clip(by_heart * (1 + BY_HEART * learnt), 0.0, 1.0) * belief.draws
+    level = (found.rate + (found.by_heart - able.unsure * in_doubt) * belief.rate)[None]
+    counted = _spread_as(belief.rate[None], level, counts)
+    lean = _lean(counted - level, belief.draws, counts)
+    part = lean + PROFILE_SPREAD * rng.standard_normal(shape)
     share += part * (_spread_as(belief.draws, share, counts) - share)
     own = np.maximum(rng.uniform(-OWN, OWN, (shape[0], 1)), 0.0)
     share -= own * np.maximum(share - _draw_confident(table, counts, rng)[2], 0.0)
     draws = belief.draws + believed * (share - belief.draws)
-    level = (found.rate + found.by_heart * belief.rate)[None]
-    goal = level + PROFILE * (_spread_as(belief.rate[None], level, counts) - level)
+    goal = level + lean * (counted - level)
     rate = belief.rate + found.weight * (goal[0] - belief.rate)
     T, p, T_draws, p_draws = belief.transition, belief.prior, belief.transition_draws, belief.prior_draws
     return _consistent(T, p, rate, T_draws, p_draws, draws, counts / counts.sum())
@@ -131,6 +136,12 @@ def _spread_as(rates: Matrix, level: Matrix, counts: Vector) -> Matrix:
     """Rates moved by one common shift on the logit to the overall rate of `level`, row by row."""
     overall = level @ counts / counts.sum()
     return np.array([shifted_to(rate, counts, float(one)) for rate, one in zip(rates, overall, strict=True)])
+
+
+def _lean(apart: Matrix, draws: Matrix, counts: Vector) -> float:
+    """1 - (1 - PROFILE) ALIKE^2 / max(v, ALIKE^2), v the mean square of how far apart, less the counting's variance."""
+    v = float(((apart**2 - draws.var(axis=0)) @ counts)[0] / counts.sum())
+    return 1 - (1 - PROFILE) * ALIKE**2 / max(v, ALIKE**2)
 
 
 def with_trusted(belief: Belief, known: Matrix, counts: Vector, rng: np.random.Generator) -> Belief:

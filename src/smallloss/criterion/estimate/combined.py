@@ -8,10 +8,17 @@ import numpy as np
 from smallloss.criterion.estimate import belief, words
 from smallloss.criterion.estimate.ability import ability
 from smallloss.criterion.estimate.audited import answers_per_label
-from smallloss.criterion.estimate.contradiction import contradicted
+from smallloss.criterion.estimate.contradiction import contradictions
 from smallloss.criterion.estimate.counting import count
 from smallloss.criterion.estimate.dependence import slope
-from smallloss.criterion.estimate.inputs import check_index, checked, codes_among, label_counts, per_example
+from smallloss.criterion.estimate.inputs import (
+    check_index,
+    checked,
+    codes_among,
+    label_counts,
+    per_example,
+    true_or_false,
+)
 from smallloss.criterion.estimate.result import Estimate, interval
 from smallloss.criterion.estimate.trusted import trusted_counts
 from smallloss.errors import InputError
@@ -23,7 +30,7 @@ def estimate(
     *,
     classes: Any = None,
     margin: Any = None,
-    given_margin: Any = None,
+    contradicted: Any = None,
     level: float = 0.9,
     seed: int = 0,
     trusted: tuple[Any, Any] | None = None,
@@ -33,9 +40,9 @@ def estimate(
 
     `probabilities` are out of sample, (n, c); a row of NaN was never seen. `labels` are codes, or names with
     `classes` in the order of the columns. `margin` ranks the predictions where given (the logits' does not saturate).
-    `given_margin`, the mean margin of the given label in a training that saw it, tells of the examples that no
-    prediction is confident of. `trusted` is (index, true labels) of a random sample; `audited` is (index, is_right) of
-    examples drawn at random within their label.
+    `contradicted`, whether a training that saw the label predicts another class at its end, tells of the examples that
+    no prediction is confident of. `trusted` is (index, true labels) of a random sample; `audited` is (index, is_right)
+    of examples drawn at random within their label.
     """
     P, given, names = checked(probabilities, labels, classes)
     seen = np.flatnonzero(~np.isnan(P[:, 0]))
@@ -43,7 +50,7 @@ def estimate(
     known = None if trusted is None else _known(trusted, given, names)
     answers = None if audited is None else _answers(audited, given, c)
     margins = per_example("margin", margin, seen, total)
-    in_sample = per_example("given_margin", given_margin, seen, total)
+    in_sample = true_or_false("contradicted", contradicted, seen, total)
     P, codes = P[seen], given[seen]
 
     counts = label_counts(codes, c)
@@ -51,12 +58,12 @@ def estimate(
     found = slope(P, codes, c, table)
     rng = np.random.default_rng(seed)
     believed = belief.from_counts(table, counts, found, rng)
-    against = None if in_sample is None else contradicted(in_sample, codes, table)
+    against = None if in_sample is None else contradictions(in_sample, codes, table)
+    able = ability(table, codes, found, against)
     if against is not None and against.weight > 0:
-        believed = belief.with_contradictions(believed, against, table, counts, rng)
+        believed = belief.with_contradictions(believed, against, able, table, counts, rng)
         if against.weight > 0.5:
             found = replace(found, rise=against.rise, rise_error=against.rise_error)
-    able = ability(table, codes, found, against)
     if able.doubted:
         believed = belief.with_doubt(believed, table, counts, able)
     if known is not None and known.any():

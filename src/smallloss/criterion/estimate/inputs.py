@@ -77,13 +77,29 @@ def per_example(what: str, values: Any, seen: Codes, total: int) -> Vector | Non
     """A vector over all examples, cut down to those seen."""
     if values is None:
         return None
-    vector = np.asarray(to_numpy(values), dtype=np.float64)
-    if vector.shape != (total,):
-        raise InputError(f"{what} needs one number for each of the {total} examples; its shape is {vector.shape}.")
+    given = to_numpy(values)
+    if given.shape != (total,) or given.dtype.kind not in "biuf":
+        raise InputError(
+            f"{what} needs one number for each of the {total} examples; this is {given.dtype} of shape {given.shape}."
+        )
+    vector = given.astype(np.float64)
     bad = seen[~np.isfinite(vector[seen])]
     if bad.size:
         raise InputError(f"The {what} of the example at index {bad[0]} is {vector[bad[0]]}; it must be finite.")
     return vector[seen]
+
+
+def true_or_false(what: str, values: Any, seen: Codes, total: int) -> NDArray[np.bool_] | None:
+    """A yes or no (or 1, 0) for every example, cut down to those seen."""
+    vector = per_example(what, values, seen, total)
+    if vector is None:
+        return None
+    bad = np.flatnonzero((vector != 0) & (vector != 1))
+    if bad.size:
+        raise InputError(
+            f"The {what} of the example at index {seen[bad[0]]} is {vector[bad[0]]:g}; it must be true or false."
+        )
+    return vector == 1
 
 
 def label_counts(labels: Codes, c: int) -> Vector:
