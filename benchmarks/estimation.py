@@ -127,6 +127,7 @@ def measure(cell: str, data: Data, asked: argparse.Namespace, made: Row | None =
     start = time.perf_counter()
     for name, found in [*estimators(data, truth), *(cleanlab(data, truth) if asked.cleanlab else ())]:
         row = {"cell": cell, "estimator": name, "n": len(truth.labels), "accuracy": accuracy, "seed": asked.seed}
+        row["evidence"] = "last predictions" if "predicted" in data else "mean margin"
         record(asked.out, row | found | {"seconds": time.perf_counter() - start}, made)
         shown = ("mae", "coverage", "width", "f1", "selected_precision", "selected_precision_with_true_rates")
         line += f"\n  {name:28s}" + "".join(f"  {key} {found[key]:.3f}" for key in shown if key in found)
