@@ -58,7 +58,11 @@ def test_as_asked(untrained, tmp_path):
 
 
 def test_where_the_noise_is_known_from(untrained, tmp_path):
-    assert chosen("digits", tmp_path)["noise"] == "rates of the noise drawn, structured:0.3"
+    drawn = "rates of the noise drawn, structured:0.3, by its T and"
+    assert chosen("digits", tmp_path)["noise"] == f"{drawn} the true class counts"
+    assert chosen("digits", tmp_path / "prior", prior="uniform")["noise"] == f"{drawn} the prior given"
+    own = {"noise": "uniform:0.2", "transition": np.eye(10)}
+    assert chosen("digits", tmp_path / "own", **own)["noise"] == "rates from the T given"
     T = np.array([[0.8, 0.2], [0.3, 0.7]])
     assert chosen(features(), tmp_path / "T", transition=T)["noise"] == "rates from the T given"
     words = chosen(features(), tmp_path / "asked", noise_rate=0.1, estimate=True)["noise"]

@@ -8,7 +8,7 @@ from PIL import Image
 
 import smallloss as sl
 from smallloss.auditing import audit, read_back
-from smallloss.data import load
+from smallloss.data import from_arrays, load
 from smallloss.errors import InputError
 from smallloss.learning.inference import predict_probabilities
 from smallloss.report.examples import examples_table
@@ -108,6 +108,28 @@ def test_where_nothing_is_selected_every_example_is_judged_all_the_same(method):
     assert any("The model is that of plain cross entropy" in note for note in run.result.notes)
     assert [one.method for one in run.result.accuracies] == ["cross_entropy"]
     assert run.predict(x).shape == (12,)
+
+
+def test_every_accuracy_names_its_net():
+    x = np.random.default_rng(0).integers(0, 256, (40, 8, 8), dtype=np.uint8)
+    settings = {"net": "small-convnet", "final_net": "mlp"}
+    run = sl.clean((x, np.arange(40) % 2), noise_rate=0.1, epochs=1, settings=settings)
+    nets = {one.method: one.net for one in run.result.accuracies}
+    assert nets == {"cross_entropy": "small-convnet", "rsl": "mlp"}
+
+
+@pytest.mark.parametrize("protocol, evaluated", [("full", 10), ("honest", 3)])
+def test_where_nothing_validates_the_mean_of_the_last_ten_is_reported(protocol, evaluated):
+    x = np.random.default_rng(0).normal(size=(80, 4)).astype(np.float32)
+    y = np.arange(80) % 2
+    data = from_arrays(x[:60], y[:60], test=(x[60:], y[60:]))
+    settings = {"stage1.evaluate_every": 4, "rsl.evaluate_every": 4}
+    run = sl.clean(data, noise_rate=0.1, epochs=12, protocol=protocol, settings=settings)
+    for one, stage in zip(run.result.accuracies, ("stage1", "rsl"), strict=True):
+        shares = [row["test"] for row in run.result.history if row["stage"] == stage and "test" in row]
+        assert len(shares) == evaluated
+        assert one.mean_of_last_ten == (pytest.approx(np.mean(shares)) if protocol == "full" else None)
+        assert (one.best is None) == (protocol == "full")  # without a validation part no epoch can be told to be it
 
 
 def test_answers_by_hand_are_called_what_they_are(tmp_path):

@@ -248,6 +248,8 @@ def test_another_setting_is_refused_by_name(cleaned):
         (["--epochs", "0"], "epochs is 0"),
         (["--protocol", "loose"], "'loose'"),
         (["--device", "abacus"], "abacus"),
+        (["--path", "scenic"], "no path named 'scenic'"),
+        (["--prior", "flat"], "prior is 'flat'"),
         pytest.param(
             ["--device", "cuda"],
             "torch sees no GPU",
@@ -296,6 +298,26 @@ def test_clean_puts_a_transition_with_names_in_the_order_of_the_classes(tmp_path
     with pytest.raises(SystemExit):
         main()
     np.testing.assert_allclose(given[0], T)
+
+
+def test_clean_hands_on_prior_path_and_workers(tmp_path, monkeypatch):
+    from smallloss import cleaning
+    from smallloss.cli import main
+
+    tasks: list[Any] = []
+    priors: list[Any] = []
+
+    def stop(task: Any, method: Any, settings: Any, known: Any, *_: Any) -> None:
+        tasks.append(task)
+        priors.append(known.noise.prior)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cleaning, "_run", stop)
+    options = ["--prior", "uniform", "--path", "streaming", "--workers", "2", "--device", "cpu"]
+    monkeypatch.setattr(sys, "argv", ["smallloss", "clean", "digits", "--out", str(tmp_path / "run"), *options])
+    with pytest.raises(SystemExit):
+        main()
+    assert (tasks[0].path, tasks[0].workers, priors) == ("streaming", 2, ["uniform"])
 
 
 def test_clean_refuses_a_folder_of_somebody_else(tmp_path, monkeypatch, capsys):

@@ -38,13 +38,18 @@ def test_the_method_of_contributing_runs_as_it_is_written(method_folder, tiny, t
     data, out = tmp_path / "tiny.npz", tmp_path / "run"
     np.savez(data, x=tiny.inputs, y=tiny.labels)
     arguments = ["clean", data, "--out", out, "--method", name, "--epochs", 3, "--noise-rate", 0.2, "--device", "cpu"]
+    arguments += ["--set", re.search(r"--set (\S+)`", text)[1]]
     monkeypatch.setattr(sys, "argv", ["smallloss", *map(str, arguments)])
     monkeypatch.setenv("SMALLLOSS_DEBUG", "1")
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 0
-    assert f"{name}, beside plain cross entropy" in capsys.readouterr().out
-    assert json.loads((out / "config.json").read_text())["method"] == name
+    said = capsys.readouterr().out
+    assert f"{name}, beside plain cross entropy" in said
+    assert "\nMAE " in said
+    config = json.loads((out / "config.json").read_text())
+    assert config["method"] == name
+    assert config["settings"][name] == {"q": 0.7}
     assert (out / "report.html").is_file()
     assert (out / "checkpoint" / f"{name}.safetensors").is_file()
 
@@ -59,7 +64,9 @@ def test_a_file_without_train_is_no_method(method_folder):
 
 
 def test_a_broken_file_stops_only_who_asks_for_it(method_folder):
-    (method_folder / "broken.py").write_text("import nothing_of_that_name\n")
+    code = "import nothing_of_that_name\n\n\ndef train(task, settings, noise):\n    return None\n"
+    (method_folder / "broken.py").write_text(code)
+    assert "broken" in methods.names()
     assert methods.get("rsl").__name__ == "smallloss.methods.rsl"
     with pytest.raises(ImportError):
         methods.get("broken")

@@ -11,7 +11,7 @@ import smallloss
 
 ROOT = Path(smallloss.__file__).parent
 LAYERS = [
-    {"errors", "files", "run_folder"},
+    {"errors", "files", "run_folder", "values"},
     {"criterion"},
     {"models"},
     {"data"},
@@ -19,7 +19,7 @@ LAYERS = [
     {"methods"},
     {"report"},
     {"integrations"},
-    {"noise", "jobs", "auditing", "cleaning", "exporting", "preparing", "choices", "run_files"},
+    {"noise", "jobs", "auditing", "cleaning", "exporting", "preparing", "choices", "outcome", "run_files"},
     {"cli"},
     {"__main__"},
 ]

@@ -62,7 +62,7 @@ def test_features_train_and_pictures_are_shown_exported_and_audited(photos):
     ):
         run.predict(np.zeros((1, 32, 32, 3), np.uint8))
     np.savez("emb.npz", id=np.load("emb.npz")["id"], features=np.zeros((60, 3)))
-    with pytest.raises(InputError, match=r"holds a run with other settings \(data.features was"):
+    with pytest.raises(InputError, match=r"holds a run with other settings \(data.features differs"):
         sl.clean("photos", "run", features="emb.npz", epochs=8, noise_rate=1 / 6)
 
 

@@ -32,7 +32,7 @@ def choices(
         "net": _net(task.dataset, settings, asked),
         "epochs": _epochs(settings, asked),
         "method": _method(asked["method"]),
-        "noise": _noise(known, asked["estimate"]),
+        "noise": _noise(known, asked),
     }
 
 
@@ -107,10 +107,13 @@ def _method(name: str) -> str:
     return f"{name}, alone" if name == "cross_entropy" else f"{name}, beside plain cross entropy"
 
 
-def _noise(known: Knowledge, estimate: bool) -> str:
+def _noise(known: Knowledge, asked: Mapping[str, Any]) -> str:
     if known.noise.noise_rate is not None:
         return "rates as given"
     if known.noise.transition is not None:
-        return "rates from the T given" if known.drawn is None else f"rates of the noise drawn, {known.drawn}"
-    why = _AS_ASKED if estimate else "since none are given"
+        if not known.is_of_drawn:
+            return "rates from the T given"
+        prior = "the true class counts" if asked["prior"] is None else "the prior given"
+        return f"rates of the noise drawn, {known.drawn}, by its T and {prior}"
+    why = _AS_ASKED if asked["estimate"] else "since none are given"
     return f"rates estimated, {why}: each half of the examples is judged by a network that learnt from the other"

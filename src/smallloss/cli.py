@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from smallloss import methods
 from smallloss.errors import InputError, SmallLossError
 from smallloss.files import FULL
 
@@ -25,7 +26,9 @@ _DATA = (
 )
 _FEATURES = "What the network sees in place of DATA: .npy in the order of DATA, or .npz or .parquet with ids"
 _BACKBONE = "What makes such features of pictures or texts: timm:NAME, hf:NAME or FOLDER, module:function"
+_PRIOR = "How frequent the true classes are: uniform, or left out: from T, else no balancing"
 _CORRUPT = "Corrupt on purpose: uniform:0.5, pairwise:0.4, structured:0.4"
+_PATH = "Where the data is while a network learns: resident (on the device), streaming (read batch by batch) or auto"
 _RATES = "Share of wrong labels: 0.2, or cat=0.3,dog=0.1, or a csv of label,noise_rate"
 
 
@@ -71,11 +74,12 @@ def clean(
     labels: Annotated[Path | None, typer.Option(help="A file of labels, where DATA is an .npy of features")] = None,
     features: Annotated[Path | None, typer.Option(help=_FEATURES)] = None,
     backbone: Annotated[str | None, typer.Option(help=_BACKBONE)] = None,
-    method: Annotated[str, typer.Option(help="rsl, rsl_wm, cross_entropy, co_teaching")] = "rsl",
+    method: Annotated[str, typer.Option(help=", ".join(methods.names()))] = "rsl",
     preset: Annotated[str | None, typer.Option(help="paper, fast (GPU) or cpu; by the hardware if left out")] = None,
     noise: Annotated[str | None, typer.Option(help=_CORRUPT + ", human:FILE@random1")] = None,
     noise_rate: Annotated[str | None, typer.Option(help=_RATES)] = None,
     transition: Annotated[Path | None, typer.Option(help="A file that holds T, rows true classes")] = None,
+    prior: Annotated[str | None, typer.Option(help=_PRIOR + "; known where --noise is drawn")] = None,
     corrections: Annotated[Path | None, typer.Option(help="Answers by hand: the corrections.csv of an audit")] = None,
     protocol: Annotated[str | None, typer.Option(help="paper, full or honest")] = None,
     net: Annotated[str | None, typer.Option(help="wrn-28-2, preact-resnet-18, small-convnet, mlp, ...")] = None,
@@ -84,6 +88,8 @@ def clean(
     seed: Annotated[int, typer.Option(min=0)] = 0,
     estimate: Annotated[bool, typer.Option(help="Estimate the noise rates even where they are known")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda")] = "auto",
+    path: Annotated[str, typer.Option(help=_PATH)] = "auto",
+    workers: Annotated[int, typer.Option(min=0, help="Processes that read the batches of a streaming run")] = 0,
     deterministic: Annotated[bool, typer.Option(help="Bit-for-bit on the GPU, slower")] = False,
     strict: Annotated[bool, typer.Option(help="Exit with status 3 when the verdict says do not use")] = False,
 ) -> None:  # fmt: skip
@@ -96,9 +102,10 @@ def clean(
     run = cleaning.clean(
         data, out, label=label, labels=labels, features=features, backbone=backbone,
         method=method, preset=preset, noise=noise,
-        noise_rate=noise_rate, transition=transition,
+        noise_rate=noise_rate, transition=transition, prior=prior,
         estimate=estimate, corrections=corrections, protocol=protocol, net=net, epochs=epochs,
-        settings=_pairs(set_ or []), seed=seed, device=device, deterministic=deterministic, progress=None,
+        settings=_pairs(set_ or []), seed=seed, device=device, path=path, workers=workers,
+        deterministic=deterministic, progress=None,
     )  # fmt: skip
     render(run.result, Console(), run.folder)
     if strict and run.verdict is not None and run.verdict.trust in (False, "do not trust"):
@@ -146,7 +153,7 @@ def select(
     out: Annotated[Path, typer.Option(help="The table to write, .csv or .parquet: one row per example")],
     noise_rate: Annotated[str | None, typer.Option(help=_RATES)] = None,
     transition: Annotated[Path | None, typer.Option(help="A file that holds T, instead of rates")] = None,
-    prior: Annotated[str | None, typer.Option(help="uniform, or left out: from T, else no balancing")] = None,
+    prior: Annotated[str | None, typer.Option(help=_PRIOR)] = None,
     beta: Annotated[float, typer.Option(help="Safety: how much less than 1 - noise rate is kept")] = 0.2,
     gamma: Annotated[str, typer.Option(help="Balance: middle, none, or a number from 1")] = "middle",
 ) -> None:  # fmt: skip

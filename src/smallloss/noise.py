@@ -26,6 +26,7 @@ class Knowledge:
     noise: Noise
     drawn: str | None = None
     notes: list[str] = field(default_factory=list)
+    is_of_drawn: bool = False  # T is that of the noise drawn; the user said nothing else of it
 
     def describe(self) -> dict[str, Any]:
         """As config.json says it."""
@@ -52,6 +53,23 @@ def _by_text(values: Any) -> Any:
     return {str(label): value for label, value in values.items()} if isinstance(values, Mapping) else values
 
 
+def of_part(known: Knowledge, dataset: Dataset, rows: np.ndarray) -> Noise:
+    """The noise of some rows. Where T is that of the noise drawn, the prior is known too: how frequent the true
+    classes are among them. A prior found by T from noisy counts is much less exact."""
+    if not known.is_of_drawn or known.noise.prior is not None:
+        return known.noise
+    assert dataset.true_labels is not None
+    counts = np.bincount(dataset.true_labels[rows], minlength=len(dataset.classes))
+    return replace(known.noise, prior=counts / len(rows))
+
+
+def without_official(dataset: Dataset) -> Dataset:
+    """Labels that came with the data and nobody corrupted are no truth to hold the finds against: their errors are
+    what is looked for."""
+    same = dataset.true_labels is not None and np.array_equal(dataset.labels, dataset.true_labels)
+    return replace(dataset, true_labels=None) if same else dataset
+
+
 def known_noise(
     dataset: Dataset, spec: str | None, given: Noise, seed: int, *, is_default: bool
 ) -> tuple[Dataset, Knowledge]:
@@ -73,8 +91,7 @@ def known_noise(
     noisy = dataset.with_labels(corrupt(dataset.true_labels, T, seed))
     wrong = float((noisy.labels != noisy.true_labels).mean())
     note = f"labels corrupted on purpose: {spec}, seed {seed}; {100 * wrong:.1f} % of {len(noisy)} are wrong"
-    noise = replace(given, transition=T) if not given.is_known else given
-    return noisy, Knowledge(noise, spec, [note])
+    return noisy, _drawn(given, T, spec, note)
 
 
 def _human(dataset: Dataset, spec: str, given: Noise) -> tuple[Dataset, Knowledge]:
@@ -90,7 +107,11 @@ def _human(dataset: Dataset, spec: str, given: Noise) -> tuple[Dataset, Knowledg
     counts = np.zeros((len(dataset.classes),) * 2)
     np.add.at(counts, (dataset.true_labels, labels), 1)
     T = counts / counts.sum(1, keepdims=True)
-    noise = replace(given, transition=T) if not given.is_known else given
     wrong = float((labels != dataset.true_labels).mean())
     note = f"human labels from {Path(path).name}: {100 * wrong:.1f} % wrong; T counted from the truth"
-    return noisy, Knowledge(noise, spec, [note])
+    return noisy, _drawn(given, T, spec, note)
+
+
+def _drawn(given: Noise, T: np.ndarray, spec: str, note: str) -> Knowledge:
+    noise = given if given.is_known else replace(given, transition=T)
+    return Knowledge(noise, spec, [note], is_of_drawn=not given.is_known)

@@ -61,7 +61,7 @@ def dataset_of(data: Any, label: str | None, labels: str | Path | None) -> Datas
     if isinstance(data, Dataset):
         return data
     if isinstance(data, tuple | list) and len(data) == 2:
-        return from_arrays(np.asarray(data[0]), data[1])
+        return from_arrays(data[0], data[1])
     raise InputError(f"data is a {type(data).__name__}; give a path or name, a Dataset, or (X, y).")
 
 

@@ -1,20 +1,30 @@
 """The files that a finished run leaves in its folder."""
 
+import hashlib
 import json
+import re
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+import torch
+from torch import nn
+from torch.nn.parameter import is_lazy
 
+from smallloss import methods
+from smallloss.data.dataset import Dataset
 from smallloss.data.tables import write_table
 from smallloss.files import write_bytes, write_json, write_npz
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned
 from smallloss.methods.unknown_noise import NoiseFound
+from smallloss.models import build
 from smallloss.report.examples import write_examples
 from smallloss.report.page import write_page
 from smallloss.report.result import Result
 from smallloss.run_folder import RunFolder
+
+_DIGITS = 16  # of a digest: enough to tell the networks of one user apart
 
 
 def write_run(folder: RunFolder, result: Result, learned: Learned, evidence: Learned, found: NoiseFound | None) -> None:
@@ -38,8 +48,12 @@ def write_run(folder: RunFolder, result: Result, learned: Learned, evidence: Lea
             "noise_rate": np.asarray(selection.quota.noise_rate, dtype=np.float64),
         },
     )
-    weights = {name: t.detach().cpu().contiguous() for name, t in learned.fitted.network.module.state_dict().items()}
-    facts = {"net": net_name(learned.net), "classes": result.dataset.classes}
+    state = learned.fitted.network.module.state_dict()
+    # Cloned: weights that a module uses twice share memory, which safetensors refuses.
+    weights = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in state.items()}
+    data = result.dataset
+    facts: dict[str, Any] = {"net": net_name(learned.net), "classes": data.classes, "in_shape": data.in_shape}
+    facts |= {"mean": data.mean.tolist(), "std": data.std.tolist()}  # what the inputs were normalised by
     # One entry only: safetensors writes several in an order that changes from process to process.
     write_bytes(folder / "model.safetensors", save(weights, metadata={"smallloss": json.dumps(facts)}))
     if result.dataset.unreadable:
@@ -54,10 +68,41 @@ def write_run(folder: RunFolder, result: Result, learned: Learned, evidence: Lea
     write_page(result, folder / "report.html")
 
 
-def plain_settings(settings: Settings) -> dict[str, Any]:
-    """Settings as JSON can say them; a module of the user's own by its class."""
-    values = dict(vars(settings)) | {"net": net_name(settings.net), "final_net": net_name(settings.final_net)}
-    return {name: asdict(value) if hasattr(value, "__dataclass_fields__") else value for name, value in values.items()}
+def plain_settings(settings: Settings, method: str, dataset: Dataset) -> dict[str, Any]:
+    """Settings as JSON can say them, with the method's own; a network of the user's own by its class and digests."""
+    nets = {name: getattr(settings, name) for name in ("net", "final_net")}
+    values = dict(vars(settings)) | {name: net_name(net) for name, net in nets.items()}
+    del values["own"]
+    plain = {name: asdict(value) if hasattr(value, "__dataclass_fields__") else value for name, value in values.items()}
+    if (kind := methods.knobs(method)) is not None:
+        plain[method] = asdict(settings.knobs(kind))
+    told = {name: _digests(net, dataset) for name, net in nets.items() if net_name(net) != net}
+    return plain | ({"own_nets": told} if told else {})
+
+
+def _digests(net: Any, dataset: Dataset) -> dict[str, str]:
+    """What tells one network of the user's own from another: its layers and, of a module, the weights it starts from.
+
+    A function is called once for its layers alone; its weights are drawn anew for each stage.
+    """
+    if isinstance(net, nn.Module):
+        return {"layers": _layers(net), "weights": _weights(net)}
+    with torch.random.fork_rng(devices=[]):
+        return {"layers": _layers(build(net, classes=len(dataset.classes), in_shape=dataset.in_shape))}
+
+
+def _layers(module: nn.Module) -> str:
+    words = re.sub(r" at 0x[0-9a-f]+", "", repr(module))  # an object without words says where it lies in memory
+    return hashlib.sha256(words.encode()).hexdigest()[:_DIGITS]
+
+
+def _weights(module: nn.Module) -> str:
+    digest = hashlib.sha256()
+    for name, tensor in module.state_dict().items():
+        digest.update(name.encode())
+        if not is_lazy(tensor):  # it has no values before it has seen an input
+            digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()[:_DIGITS]
 
 
 def net_name(net: Any) -> str | None:

@@ -1,7 +1,7 @@
 """A run is a folder: marked as ours, locked while in use, refused when it belongs to something else."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -12,15 +12,27 @@ from smallloss.files import is_leftover, sweep, write_json, write_text
 MARKER = "config.json"
 _LOCK = ".lock"
 _NOTHING: tuple[Any, ...] = (None, [], {})  # a setting that is new and not used differs from none
+_MANY = 5  # values, or differences: more of them are not told one by one
+_LONG = 80  # characters
+# Stages in their order, and the settings that none before them used. All others are stage 1's already; a method's own
+# stages come last, whatever it calls them, and so do the settings named after it.
+_STAGES = {"stage1": 0, "half0": 1, "half1": 1}
+_METHOD = 2
+_FIRST_USED = {"half_epochs": 1, "rsl": _METHOD, "rsl_wm": _METHOD, "mixmatch": _METHOD, "final_net": _METHOD}
 
 
 class RunFolder:
-    """`with RunFolder(path, config) as folder:` creates the run or goes on with it."""
+    """`with RunFolder(path, config) as folder:` creates the run or goes on with it.
+
+    It also goes on where nothing but settings differ that no saved stage was trained by: a step that was too large in
+    the last stage does not cost the first. `changed` then says in words what is new.
+    """
 
     def __init__(self, path: str | Path, config: dict[str, Any]) -> None:
         self.path = Path(path)
         self._config = json.loads(json.dumps(config))  # as it will be read back: tuples are lists
         self._lock: IO[bytes] | None = None
+        self.changed = ""
 
     def __enter__(self) -> "RunFolder":
         self._refuse_strangers()
@@ -34,17 +46,39 @@ class RunFolder:
         return self
 
     def _begin_or_go_on(self) -> None:
-        marker = self.path / MARKER
-        if marker.exists():
-            different = _differences(read_config(self.path), {"smallloss_run": 1, **self._config})
-            if different:
-                raise InputError(
-                    f"{self.path} holds a run with other settings ({'; '.join(different[:5])}). "
-                    "Give the same command to go on with it, or another --out."
-                )
+        marker, config = self.path / MARKER, {"smallloss_run": 1, **self._config}
+        before = read_config(self.path) if marker.exists() else config
+        different = _differences(before, config)
+        if different:
+            self._refuse_unless_unused(different)
+            self.changed = f"{_in_words(different)}; nothing was trained by that yet, so the run goes on"
         sweep(self.path)
-        if not marker.exists():
-            write_json(marker, {"smallloss_run": 1, **self._config})
+        if different or not marker.exists():
+            write_json(marker, config)
+
+    def _refuse_unless_unused(self, different: Mapping[str, tuple[Any, Any]]) -> None:
+        """Settings may change until the first stage that is trained by them has saved something."""
+        first = min(self._first_used(name) for name in different)
+        saved = sorted(path.stem for path in (self.path / "checkpoint").glob("*.safetensors"))
+        trained = [stage for stage in saved if _STAGES.get(stage, _METHOD) >= first]
+        finished = (self.path / "report.html").exists()
+        if first >= 0 and not trained and not finished:
+            return
+        again = ""
+        if first > 0 and not finished:
+            files = " and ".join(f"checkpoint/{stage}.safetensors" for stage in trained)
+            again = f" To keep what came before and train {' and '.join(trained)} anew, delete {files} in it."
+        raise InputError(
+            f"{self.path} holds a run with other settings ({_in_words(different)}). "
+            f"Give the same command to go on with it, or another --out.{again}"
+        )
+
+    def _first_used(self, name: str) -> int:
+        """The first stage that something in config.json bears on; -1 for what is no setting and may never change."""
+        head, _, rest = name.partition(".")
+        group = rest.partition(".")[0]
+        last = _METHOD if group == self._config.get("method") else 0
+        return _FIRST_USED.get(group, last) if head == "settings" else -1
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -106,14 +140,27 @@ def read_config(path: Path) -> dict[str, Any]:
     return config
 
 
-def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:
-    """What another command would change, in words."""
-    found: list[str] = []
+def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> dict[str, tuple[Any, Any]]:
+    """What another command would change: name -> what it was, what it is now."""
+    found: dict[str, tuple[Any, Any]] = {}
     free = {"version", "versions", "source", "label", "chosen"}  # an upgrade, moved data or words must not end a run
     for name in sorted((old.keys() | new.keys()) - free):
         before, after = old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):
-            found += _differences(before, after, f"{prefix}{name}.")
+            found |= _differences(before, after, f"{prefix}{name}.")
         elif before != after and not (before in _NOTHING and after in _NOTHING):
-            found.append(f"{prefix}{name} was {before!r}, now {after!r}")
+            found[f"{prefix}{name}"] = (before, after)
     return found
+
+
+def _in_words(different: Mapping[str, tuple[Any, Any]]) -> str:
+    follows = {"data.fingerprint", "noise.transition", "noise.prior"} if "noise.drawn" in different else set()
+    told = [_one_in_words(name, *values) for name, values in different.items() if name not in follows]
+    more = f"; and {len(told) - _MANY} more" if len(told) > _MANY else ""
+    return "; ".join(told[:_MANY]) + more
+
+
+def _one_in_words(name: str, before: Any, after: Any) -> str:
+    words = f"was {before!r}, now {after!r}"
+    long = any(isinstance(value, list) and len(value) > _MANY for value in (before, after))
+    return f"{name} differs" if long or len(words) > _LONG else f"{name} {words}"

@@ -79,8 +79,10 @@ def test_from_spec_says_what_it_understands(spec):
 
 
 def test_structured_spec_without_a_fitting_map():
-    with pytest.raises(InputError, match="on 4 classes needs a class_map of 4 entries"):
-        tr.from_spec("structured:0.1", classes=4)
+    with pytest.raises(InputError, match=r"on 4 classes needs a class_map of 4 entries .* this one has 3"):
+        tr.from_spec("structured:0.1", 4, [1, 2, 0])
+    with pytest.raises(InputError, match="nothing says so for these 100 classes: give a class_map"):
+        tr.from_spec("structured:0.1", classes=100)
 
 
 @pytest.mark.parametrize(

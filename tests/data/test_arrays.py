@@ -7,6 +7,8 @@ import torch
 from smallloss.data import from_arrays, load
 from smallloss.data.arrays import as_inputs
 from smallloss.errors import InputError
+from smallloss.learning.task import Task
+from smallloss.preparing import dataset_of
 
 RNG = np.random.default_rng(0)
 COLOUR = RNG.integers(0, 256, (4, 6, 5, 3), dtype=np.uint8)
@@ -126,6 +128,19 @@ def test_npy_inputs_stay_on_disk(tmp_path, x):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # torch warns of arrays it may not write
         torch.from_numpy(data.inputs)
+
+
+def test_a_mapped_array_stays_mapped_unless_it_must_be_copied(tmp_path):
+    for name, x, is_mapped in (
+        ("pictures", COLOUR, True),
+        ("features", np.eye(4, dtype=np.float32), True),
+        ("doubles", np.eye(4), False),
+        ("floats", COLOUR / 255, False),
+    ):
+        np.save(tmp_path / f"{name}.npy", x)
+        data = dataset_of((np.load(tmp_path / f"{name}.npy", mmap_mode="r"), list("abab")), None, None)
+        assert isinstance(data.inputs, np.memmap) == is_mapped, name
+        assert Task(data, np.arange(4), {}).resident() != is_mapped, name
 
 
 def test_npy_needs_its_labels(tmp_path):

@@ -1,5 +1,6 @@
 import io
 import pickle
+import re
 import tarfile
 
 import numpy as np
@@ -112,6 +113,16 @@ def test_a_batch_cut_short_is_named_with_its_bytes(tmp_path, cut):
     sentence = rf"data_batch_3\.bin is cut short: expected {3073 * N} bytes .* found {3073 * N - cut}"
     with pytest.raises(InputError, match=sentence):
         load(f"cifar10:{folder}")
+
+
+@pytest.mark.parametrize("name, file, record", [("cifar10", "data_batch_3.bin", 3073), ("cifar100", "train.bin", 3074)])
+@pytest.mark.parametrize("more", [1, "record"])
+def test_a_file_that_is_too_long_is_named_and_no_other(tmp_path, name, file, record, more):
+    folder, _ = write_folder(tmp_path, name, "binary")
+    with (folder / file).open("ab") as batch:
+        batch.write(bytes(record if more == "record" else more))
+    with pytest.raises(InputError, match=rf"{re.escape(file)} is too long: expected"):
+        load(f"{name}:{folder}")
 
 
 def test_a_train_file_cut_short_is_told_from_its_test_file(tmp_path):

@@ -220,6 +220,31 @@ def test_a_stopped_deterministic_run_ends_bit_equal() -> None:
             assert_same(whole, resumed)
 
 
+def test_a_stopped_deterministic_run_with_dropout_ends_bit_equal() -> None:
+    """What is drawn on the GPU follows from seed and epoch, captured or not, and the capture itself draws nothing."""
+
+    def make(task: Task) -> Stage:
+        recipe = replace(SGD, epochs=4)
+        objective = Supervised(task, "stage", task.train, recipe)
+        net = torch.nn.Sequential(make_net(), torch.nn.Dropout(0.2))
+        return Stage(task, "stage", objective, recipe, [net], ledger=LossLedger(N))
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        before = torch.cuda.get_rng_state()
+        whole = fit(make(make_task(folder / "whole", deterministic=True)))
+        assert torch.equal(torch.cuda.get_rng_state(), before)
+        try:
+            fit(make(make_task(folder / "cut", deterministic=True, progress=StopAfter(2))))
+            raise AssertionError("the run was not stopped")
+        except StoppedError:
+            pass
+        torch.cuda.manual_seed(7)
+        resumed = fit(make(make_task(folder / "cut", deterministic=True)))
+        assert len(whole.stepper._graphs) == 1
+        assert_same(whole, resumed)
+
+
 def test_the_compiled_network_agrees() -> None:
     recipe = replace(SGD, compile=True)
     compiled, plain = fit(supervised(make_task(), recipe)), fit(supervised(make_task()))

@@ -49,12 +49,12 @@ def test_weight_average_by_hand():
     assert all(p.requires_grad for p in live.module.parameters())
 
 
-def test_copy_batchnorm_takes_the_statistics_of_the_live_network():
+def test_copied_buffers_are_those_of_the_live_network():
     live = network()
     average = WeightAverage(live, decay=0.9)
     live.module.train()
     live(torch.randn(8, 4))
-    average.copy_batchnorm()
+    average.copy_buffers()
     for averaged, buffer in zip(average.network.module.buffers(), live.module.buffers(), strict=True):
         assert torch.equal(averaged, buffer)
 
@@ -75,10 +75,55 @@ def test_recompute_batchnorm_is_the_mean_over_the_batches():
     assert all(torch.equal(b, p) for b, p in zip(before, net.module.parameters(), strict=True))
 
 
-def test_batchnorm_momentum_is_set_everywhere():
-    net = network()
-    set_batchnorm_momentum(net.module, 0.001)
-    assert net.module[1].momentum == 0.001
+def test_recomputing_asks_for_no_batch_where_there_is_no_batchnorm():
+    def batches():
+        raise AssertionError("a batch was asked for")
+        yield
+
+    recompute_batchnorm(Network(nn.Linear(4, 2), CPU), batches())
+
+
+def test_recomputing_touches_nothing_but_batchnorm_that_learns():
+    """Not what a module counts for itself, not frozen statistics; and nothing is drawn."""
+
+    class Counts(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("seen", torch.zeros(()))
+            self.norm, self.frozen, self.drop = nn.BatchNorm1d(4), nn.BatchNorm1d(4), nn.Dropout(0.5)
+
+        def train(self, mode: bool = True):
+            super().train(mode)
+            self.frozen.eval()
+            return self
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.seen += self.training
+            return self.norm(self.drop(self.frozen(x)))
+
+    net = Network(Counts(), CPU)
+    before, generator = copy.deepcopy(net.module.state_dict()), torch.random.get_rng_state()
+    recompute_batchnorm(net, [5 + torch.arange(12.0).view(3, 4)])
+    changed = {name for name, value in net.module.state_dict().items() if not torch.equal(value, before[name])}
+    assert changed == {"norm.running_mean", "norm.running_var", "norm.num_batches_tracked"}
+    assert torch.equal(torch.random.get_rng_state(), generator)
+    assert [norm.training for norm in (net.module.norm, net.module.frozen)] == [True, False]
+
+
+def test_an_expanded_buffer_can_be_copied_into():
+    module = nn.Linear(4, 2)
+    module.register_buffer("mask", torch.ones(4).expand(3, 4))
+    live = Network(module, CPU)
+    average = WeightAverage(live, decay=0.9)
+    live.module.mask[0] = 2
+    average.copy_buffers()
+    assert average.network.module.mask.tolist() == [[2] * 4, [1] * 4, [1] * 4]
+
+
+def test_batchnorm_momentum_is_set_where_nobody_chose_one():
+    net = nn.Sequential(nn.BatchNorm1d(3), nn.BatchNorm1d(3, momentum=0.01), nn.BatchNorm1d(3, momentum=None))
+    set_batchnorm_momentum(net, 0.001)
+    assert [norm.momentum for norm in net] == [0.001, 0.01, None]
 
 
 @pytest.mark.parametrize("recipe", [SGD, ADAM])

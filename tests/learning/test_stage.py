@@ -381,6 +381,17 @@ def test_evaluation_is_spaced_and_always_comes_last(make_task, make_net):
     assert ["validation" in row for row in history] == [False, True, False, True, True]
 
 
+def test_where_nothing_validates_the_last_ten_epochs_are_evaluated_one_by_one(make_task, make_net):
+    task = make_task()
+    task.checks = {"test": task.checks["validation"]}
+    fitted = build_stage(task, "sgd", make_net(), replace(SGD, epochs=13, evaluate_every=2)).fit()
+    assert [row["epoch"] for row in fitted.history if "test" in row] == [1, *range(3, 13)]
+    assert fitted.mean_of_last_ten("test") == pytest.approx(np.mean([row["test"] for row in fitted.history[3:]]))
+    del fitted.history[5]["test"]
+    assert fitted.mean_of_last_ten("test") is None
+    assert build_stage(task, "sgd", make_net(), replace(SGD, epochs=9)).fit().mean_of_last_ten("test") is None
+
+
 @pytest.mark.parametrize("ties, epoch", [("later", 2), ("earlier", 1)])
 def test_the_best_epoch_is_chosen_on_validation(ties, epoch, make_task, make_net):
     fitted = build_stage(make_task(), "sgd", make_net(), replace(SGD, epochs=1, ties=ties)).fit()

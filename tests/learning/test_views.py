@@ -62,10 +62,12 @@ def test_resident_and_streaming_see_the_very_same():
 
 
 def test_worker_processes_read_the_same_batches_in_order():
-    inputs = Inputs(pictures(), CPU, PLAIN, resident=False)
+    alone, helped = (Inputs(pictures(), CPU, PLAIN, resident=False, workers=workers) for workers in (0, 1))
     batches = [np.array([1, 5]), np.array([0]), np.array([19, 19, 2])]
-    for here, there in zip(inputs.load(batches), inputs.load(batches, workers=1), strict=True):
+    generator = torch.random.get_rng_state()
+    for here, there in zip(alone.load(batches), helped.load(batches), strict=True):
         assert torch.equal(here, there)
+    assert torch.equal(torch.random.get_rng_state(), generator)
 
 
 def test_pictures_come_in_channels_last_memory():

@@ -16,9 +16,9 @@ from smallloss.learning.networks import Network
 from smallloss.learning.objective import Batch
 from smallloss.learning.recipe import Recipe
 from smallloss.methods import presets
-from smallloss.methods.co_teaching import CoTeaching
+from smallloss.methods.co_teaching import CoTeaching, Knobs
 from smallloss.methods.mixmatch import MixMatchSettings
-from smallloss.methods.small_loss import Noise, choose, new_network, warm_up
+from smallloss.methods.small_loss import Noise, choose, new_network, try_nets, warm_up
 
 RECIPE = Recipe(epochs=3, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
 NOISE = Noise(noise_rate=0.2)
@@ -32,8 +32,14 @@ def settings(**changes: Any) -> presets.Settings:
 
 
 def test_names_are_the_methods_of_the_paper_and_its_baselines():
-    assert methods.names() == ("co_teaching", "cross_entropy", "rsl", "rsl_wm")
+    assert set(methods.names()) >= {"co_teaching", "cross_entropy", "rsl", "rsl_wm"}
     assert all(callable(methods.get(name).train) for name in methods.names())
+
+
+def test_methods_are_called_as_the_paper_writes_them():
+    called = {name: methods.called(name) for name in ("co_teaching", "cross_entropy", "rsl", "rsl_wm", "half0", "os")}
+    ours = {"co_teaching": "Co-teaching", "cross_entropy": "Cross Entropy", "rsl": "RSL", "rsl_wm": "RSL_WM"}
+    assert called == ours | {"half0": "half0", "os": "os"}
 
 
 @pytest.mark.parametrize("name", ["mixmatch", "presets", "RSL", "", "os"])
@@ -112,6 +118,16 @@ def test_a_module_of_the_users_own_is_not_shared_between_stages(make_task, make_
     assert not torch.equal(stage1.head.weight, final.head.weight)
 
 
+def test_both_networks_are_tried_before_anything_is_trained(make_task, make_net):
+    for wrong in ({"net": torch.nn.Flatten()}, {"final_net": torch.nn.Flatten()}, {"final_net": torch.nn.Flatten}):
+        with pytest.raises(InputError, match=r"returns the shape \(1, 192\)"):
+            try_nets(make_task(), replace(settings(), **wrong))
+    net = make_net()
+    before = {name: value.clone() for name, value in net.state_dict().items()}
+    try_nets(make_task(), replace(settings(), final_net=net))
+    assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
+
+
 @pytest.mark.parametrize("score", ["mean_loss", "mean_margin"])
 def test_the_score_is_one_choice_for_the_whole_run(score, make_task, monkeypatch):
     from smallloss.criterion.ledger import LossLedger
@@ -180,16 +196,18 @@ def test_after_a_second_look_the_semi_supervised_network_is_the_evidence(make_ta
 
 def test_co_teaching_keeps_what_the_ramp_says(make_task):
     """R(t) rises linearly from 0 in epoch 0 to τ in epoch 9 (methods.md 6.1); at least one is kept."""
-    objective = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=40), noise_rate=0.45)
+    objective = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=40), 0.45, Knobs())
     kept = [objective.plan(epoch)[0].tables["kept"] for epoch in (0, 1, 5, 9, 10, 150)]
     assert [row.tolist() for row in kept] == [[40] * 2, [38] * 2, [30] * 2, [22] * 2, [22] * 2, [22] * 2]
-    nearly_all = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=2), noise_rate=0.99)
+    short = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=40), 0.45, Knobs(ramp_epochs=2))
+    assert [short.plan(epoch)[0].tables["kept"][0].item() for epoch in (0, 1, 5)] == [40, 22, 22]
+    nearly_all = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=2), 0.99, Knobs())
     assert nearly_all.plan(9)[0].tables["kept"].unique().tolist() == [1]
 
 
 def test_each_network_learns_from_the_picks_of_the_other_alone(make_task):
     task = make_task()
-    objective = CoTeaching(task, np.arange(80), RECIPE, noise_rate=0.5)
+    objective = CoTeaching(task, np.arange(80), RECIPE, 0.5, Knobs())
     generator = torch.Generator().manual_seed(0)
     tables = [torch.nn.Parameter(torch.randn(6, 3, generator=generator)) for _ in range(2)]
 
@@ -229,16 +247,17 @@ def test_co_teaching_trains_two_different_networks(make_task):
 def test_co_teaching_takes_the_overall_rate_from_the_transition(make_task, monkeypatch):
     from smallloss.methods import co_teaching
 
-    rates = []
+    made = []
     original = co_teaching.CoTeaching.__init__
 
-    def spy(self: Any, task: Any, examples: np.ndarray, recipe: Recipe, noise_rate: float) -> None:
-        rates.append(noise_rate)
-        original(self, task, examples, recipe, noise_rate)
+    def spy(self: Any, *given: Any) -> None:
+        made.append(given[-2:])
+        original(self, *given)
 
     monkeypatch.setattr(co_teaching.CoTeaching, "__init__", spy)
-    methods.get("co_teaching").train(make_task(), settings(), Noise(transition=uniform(0.3, 3)))
-    assert rates == pytest.approx([0.2])
+    own = settings(**{"co_teaching.ramp_epochs": "5"})
+    methods.get("co_teaching").train(make_task(), own, Noise(transition=uniform(0.3, 3)))
+    assert made == [(pytest.approx(0.2), Knobs(5))]
 
 
 def test_co_teaching_takes_the_overall_rate_from_the_rates_of_the_classes(make_task):

@@ -10,6 +10,7 @@ from smallloss.errors import InputError
 from smallloss.learning.recipe import Recipe
 from smallloss.learning.schedule import learning_rates
 from smallloss.methods import presets
+from smallloss.methods.co_teaching import Knobs
 
 
 def test_stage1_of_the_paper():
@@ -109,14 +110,58 @@ def test_an_unknown_preset_is_named():
         ("window", "0.25,1", (0.25, 1.0)),
         ("score", "mean_margin", "mean_margin"),
         ("net", "mlp", "mlp"),
+        ("stage1.lr", np.float32(0.5), 0.5),
+        ("stage1.lr", 1, 1.0),
+        ("stage1.batch", np.int64(64), 64),
+        ("stage1.batch", 64.0, 64),
+        ("stage1.nesterov", np.bool_(True), True),
+        ("stage1.milestones", [np.float64(0.5)], (0.5,)),
+        ("stage1.ema", None, None),
+        ("gamma", np.float64(1.5), 1.5),
     ],
 )
-def test_text_becomes_what_the_setting_is(name, text, value):
+def test_a_value_becomes_what_the_setting_is(name, text, value):
     changed = presets.change(presets.get("paper"), {name: text})
     head, _, rest = name.partition(".")
     found = getattr(getattr(changed, head), rest) if rest else getattr(changed, head)
     assert found == value
     assert type(found) is type(value)
+
+
+def test_the_crops_follow_the_padding_unless_they_are_asked_for():
+    """A pad of 4 with the 3 positions of a pad of 1 would show nothing but a corner."""
+    wider = presets.change(presets.get("cpu"), {"stage1.pad": "4"})
+    assert (presets.get("cpu").stage1.crop_offsets, wider.stage1.crop_offsets) == (3, 9)
+    own = presets.change(wider, {"stage1.crop_offsets": 8})
+    assert own.stage1.crop_offsets == 8
+    assert presets.change(own, {"stage1.crop_offsets": "none"}).stage1.crop_offsets == 9
+    assert presets.change(presets.get("paper"), {"rsl_wm.pad": 2, "rsl_wm.crop_offsets": 5}).rsl_wm.crop_offsets == 5
+
+
+def test_a_method_has_settings_of_its_own():
+    paper = presets.get("paper")
+    assert paper.knobs(Knobs) == Knobs(10)
+    assert presets.change(paper, {"co_teaching.ramp_epochs": "5"}).knobs(Knobs) == Knobs(5)
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("stage1.batch", 2.5),
+        ("stage1.batch", True),
+        ("stage1.batch", None),
+        ("stage1.lr", None),
+        ("stage1.lr", float("inf")),
+        ("stage1.lr", [0.1]),
+        ("stage1.nesterov", 1),
+        ("stage1.milestones", 0.5),
+        ("stage1.schedule", 3),
+        ("score", None),
+    ],
+)
+def test_a_value_of_another_type_is_a_sentence(name, value):
+    with pytest.raises(InputError, match=f"{name} is .*; it must be"):
+        presets.change(presets.get("paper"), {name: value})
 
 
 def test_a_change_leaves_all_else_as_it_was():
@@ -135,14 +180,21 @@ def test_a_change_leaves_all_else_as_it_was():
         ("preset", "cpu", "no setting named 'preset'"),
         ("stage1.learning_rate", "1", "no setting named 'learning_rate' in stage1; there are epochs, batch"),
         ("stage1", "1", "'stage1' is a group of settings"),
-        ("stage1.epochs", "many", "stage1.epochs is 'many'; it must be a value like 200"),
+        ("stage1.epochs", "many", "stage1.epochs is 'many'; it must be a whole number, like 200"),
         ("stage1.epochs", "2.5", "stage1.epochs is '2.5'"),
         ("stage1.nesterov", "maybe", "stage1.nesterov is 'maybe'"),
         ("stage1.lr", "fast", "stage1.lr is 'fast'"),
         ("stage1.lr", "0", "lr is 0.0; it must be above 0"),
-        ("stage1.lr", "nan", "stage1.lr is 'nan'; it must be a value like 0.1"),
-        ("stage1.momentum", "-1", "momentum is -1.0; it must be at least 0"),
-        ("mixmatch.temperature", "0", "temperature is 0.0; it must be above 0"),
+        ("stage1.lr", "nan", "stage1.lr is 'nan'; it must be a number, like 0.1"),
+        ("stage1.ema", "slow", "stage1.ema is 'slow'; it must be a number or none"),
+        ("stage1.momentum", "-1", r"stage1\.momentum is -1.0; it must lie in \[0, 1\)"),
+        ("mixmatch.temperature", "0", r"mixmatch\.temperature is 0.0; it must be above 0"),
+        ("co_teaching.ramp_epochs", "1", r"co_teaching\.ramp_epochs is 1; it must be at least 2"),
+        ("co_teaching.ramp_epochs", "soon", r"co_teaching\.ramp_epochs is 'soon'; it must be a whole number, like 10"),
+        ("co_teaching.ramp", "5", "no setting named 'ramp' in co_teaching; there are ramp_epochs"),
+        ("co_teaching", "5", "'co_teaching' is a group of settings; name one of them, as in co_teaching.ramp_epochs"),
+        ("cross_entropy.lr", "5", "no setting named 'cross_entropy.lr'; at this place there are net, .*co_teaching"),
+        ("own", "{}", "no setting named 'own'"),
         ("half_epochs", "0", "half_epochs is 0.0; it must be above 0"),
         ("stage1.schedule", "steep", "schedule is 'steep'; it must be one of constant"),
         ("stage1.epochs", "0", "epochs is 0; it must be at least 1"),
@@ -160,7 +212,8 @@ def test_a_bad_change_is_a_sentence(name, value, words):
         {"score": "loudness"},
         {"window": "0.5"},
         {"window": "0.9,0.1"},
-        {"stage1.pad": "1"},  # 9 crop positions do not fit a padding of 1
+        {"stage1.pad": "1", "stage1.crop_offsets": "9"},
+        {"rsl_wm.pad": "6"},  # the authors' 8 crop positions would hardly reach the middle
         {"beta": "none"},
         {"net.width": "4"},
     ],

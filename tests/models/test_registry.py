@@ -97,6 +97,11 @@ def test_own_modules_and_factories(net):
 
 
 def test_the_dry_run_changes_nothing():
+    """Neither the network, nor what torch draws next."""
+    net = nn.Sequential(Own(), nn.Dropout())
+    generator = torch.random.get_rng_state()
+    models.build(net, classes=3, in_shape=(4,))
+    assert torch.equal(torch.random.get_rng_state(), generator)
     net = Own()
     net.norm.eval()
     before = {name: value.clone() for name, value in net.state_dict().items()}
@@ -106,12 +111,29 @@ def test_the_dry_run_changes_nothing():
     assert all(torch.equal(before[name], value) for name, value in net.state_dict().items())
 
 
+class Auxiliary(Own):
+    def forward(self, x):
+        logits = super().forward(x)
+        return (logits, logits) if self.training else logits
+
+
+class FailsInTraining(Own):
+    def forward(self, x):
+        if self.training:
+            raise NotImplementedError("not yet\nand never")
+        return super().forward(x)
+
+
 @pytest.mark.parametrize(
     "net, settings, sentence",
     [
         (Own(outputs=2), {}, r"returns the shape \(1, 2\).*must return \(1, 3\)"),
         (nn.Linear(9, 3), {}, r"does not accept an input of shape \(1, 4\)"),
-        (nn.LSTM(4, 3), {}, "returns a tuple"),
+        (nn.LSTM(4, 3), {}, "returns a tuple; it must"),
+        (Auxiliary(), {}, "returns a tuple in train mode; it must return a tensor of logits"),
+        (FailsInTraining(), {}, r"does not accept an input of shape \(2, 4\) in train mode: not yet"),
+        (nn.AdaptiveAvgPool1d(3), {}, "cannot learn: its logits depend on no parameter"),
+        (nn.Linear(4, 3).requires_grad_(False), {}, "cannot learn: its logits depend on no parameter"),
         (lambda: "no net", {}, "returned a str, not a torch module"),
         (lambda a, b, c: None, {}, r"parameters \(a, b, c\)"),
         (7, {}, "not a value of type int"),
@@ -121,6 +143,17 @@ def test_the_dry_run_changes_nothing():
 def test_wrong_networks_are_refused_in_a_sentence(net, settings, sentence):
     with pytest.raises(InputError, match=sentence):
         models.build(net, classes=3, in_shape=(4,), **settings)
+
+
+@pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
+def test_a_module_that_cannot_be_copied_is_a_sentence_and_a_function_makes_it_anew():
+    def make():
+        return nn.utils.weight_norm(nn.Linear(4, 3))
+
+    with pytest.raises(InputError, match=r"cannot be copied \(RuntimeError: Only Tensors.*give a function that makes"):
+        models.copied(make())
+    net = models.build(make, classes=3, in_shape=(4,))
+    assert models.copied(net).train()(torch.zeros(2, 4)).requires_grad
 
 
 def test_importing_the_registry_does_not_import_torch():

@@ -42,9 +42,9 @@ def result() -> Result:
     ]
     right = np.arange(40) < 20
     accuracies = [
-        Accuracy("cross_entropy", 0.55, 0.5, 1.5, right),
-        Accuracy("rsl", 0.5, 0.5, 2.0, right[::-1]),
-        Accuracy("rsl_wm", 0.9, 0.9, 1234.6, np.arange(40) < 36),
+        Accuracy("cross_entropy", 0.55, 0.5, 1.5, right, "preact-resnet-18"),
+        Accuracy("rsl", 0.5, 0.5, 2.0, right[::-1], "resnet-9"),
+        Accuracy("rsl_wm", 0.9, 0.9, 1234.6, np.arange(40) < 36, "resnet-9"),
     ]
     history = [
         {"stage": stage, "epoch": epoch, "loss": 1.0, "seconds": 0.123456, **test}
@@ -84,7 +84,7 @@ def hostile() -> Result:
         predicted=(labels + 1) % len(HOSTILE),
         evidence="[red]<i>loss</i>",
         verdict=check(T, HOSTILE),
-        accuracies=[Accuracy("[bold]<u>$m^$", 0.5, 0.5, 1.0, np.ones(3, bool))],
+        accuracies=[Accuracy("[bold]<u>$m^$", 0.5, 0.5, 1.0, np.ones(3, bool), "<b>[/net]\n")],
         accuracy_on="<em>[/b] test",
         history=[{"stage": "<script>$s^$", "epoch": 0, "test": 0.5}],
         settings={"<s>": {"[/x]": "</dd><script>"}},

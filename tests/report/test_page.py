@@ -66,7 +66,9 @@ def test_says_what_was_found(result: Result) -> None:
     assert "likely wrong, 33.3 % 2 " in said
     assert "A further 2 examples were held out" in said
     assert "of the labels called likely wrong 50.0 % are wrong" in said
-    assert "RSL_WM 90.0 % 90.0 % better by 40.0 points" in said
+    assert "Cross Entropy preact-resnet-18 50.0 % 55.0 %" in said
+    assert "RSL_WM resnet-9 90.0 % 90.0 % better by 40.0 points" in said
+    assert "last ten" not in said
     assert "no difference seen" in said
     assert "Labelled cat 1 likely wrong cat → dog" in said
     assert "Drawn by hand." in said
@@ -118,6 +120,18 @@ def test_without_a_test_part_the_curve_is_of_what_was_held_out(result: Result) -
     assert "Accuracy after each epoch" in page(replace(result, history=held_out))
     both = [row | {"validation": 0.1} for row in result.history]
     assert pages._curves(replace(result, history=both)) == pages._curves(result)
+
+
+def test_the_mean_of_the_last_ten_where_there_is_one(result: Result) -> None:
+    assert "after the last epoch and after the best." in Reader(page(result)).said
+    result.accuracies[2].mean_of_last_ten = 0.8765
+    for found in result.accuracies:
+        found.best = None
+    said = Reader(page(result)).said
+    assert "after the last epoch, and as the mean of the last ten. The interval" in said
+    assert "method, net last mean of last 10 beside" in said
+    assert "RSL resnet-9 50.0 % – no difference" in said
+    assert "RSL_WM resnet-9 90.0 % 87.6 % better" in said
 
 
 def test_hostile_texts_are_only_text(hostile: Result) -> None:

@@ -24,15 +24,26 @@ def test_says_what_was_found(result: Result) -> None:
     text = shown(result)
     assert text.split("\n\n")[0].replace("\n", " ").strip().startswith("Trust the ranking: under every label")
     said = lines(text)
-    assert ["Cross", "Entropy", "55.0", "%", "50.0", "%", "2"] in said
-    assert "RSL_WM         90.0 %  90.0 %    1,235  better by 40.0 points" in text
-    assert "no difference seen (-" in text
+    assert ["Cross", "Entropy", "preact-resnet-18", "50.0", "%", "55.0", "%", "2"] in said
+    assert "RSL_WM         resnet-9          90.0 %  90.0 %    1,235  better by 40.0 points" in shown(result, width=90)
+    assert "mean of" not in text
+    assert "no difference seen" in text
     assert ["cat", "3", "33.3", "%", "2", "1", "0", "100.0", "/", "100.0", "100.0", "/", "100.0"] in said
     assert ["dog", "3", "33.3", "%", "2", "1", "0", "50.0", "/", "50.0", "0.0", "/", "0.0"] in said
     assert ["all", "6", "33.3", "%", "4", "2", "0", "75.0", "/", "75.0", "50.0", "/", "50.0"] in said
     assert ["held", "out", "2", "0.0", "%", "2", "0", "0", "100.0", "/", "100.0", "–", "/", "–"] in said
     assert "Note: Drawn by hand." in text
     assert "runs/[pets]/report.html" in text
+
+
+def test_the_mean_of_the_last_ten_where_there_is_one(result: Result) -> None:
+    result.accuracies[2].mean_of_last_ten = 0.8765
+    for found in result.accuracies:
+        found.best = None
+    said = lines(shown(result))
+    assert ["method", "net", "last", "last", "10", "seconds"] in [line[:6] for line in said]
+    assert ["Cross", "Entropy", "preact-resnet-18", "50.0", "%", "–", "2"] in said
+    assert ["RSL_WM", "resnet-9", "90.0", "%", "87.6", "%", "1,235"] in [line[:7] for line in said]
 
 
 @pytest.mark.parametrize("which", ["result", "hostile"])
@@ -52,6 +63,7 @@ def test_hostile_names_show_as_they_are(hostile: Result) -> None:
         assert f"\n{name} " in text
     assert "[red]<i>loss</i>" in text
     assert "[bold]<u>$m^$" in text
+    assert "<b>[/net]\\n" in text
     assert "<em>[/b] test" in text
     assert "Note: <script>alert(2)</script>\\n[/red]" in text
     assert "\u202e" not in text

@@ -85,6 +85,11 @@ def from_spec(spec: str, classes: int, class_map: Sequence[int] | None = None) -
     if kind != "structured":
         build = {"uniform": uniform, "uniform_excluding": uniform_excluding, "pairwise": pairwise}[kind]
         return build(r, classes)
+    if class_map is None and classes != len(CIFAR10_MAP):
+        raise InputError(
+            f"Structured noise needs to know which class becomes which, and nothing says so for these {classes} "
+            "classes: give a class_map (as `smallloss corrupt --map` does), or draw uniform or pairwise noise."
+        )
     class_map = CIFAR10_MAP if class_map is None else class_map
     if len(class_map) != classes:
         raise InputError(

@@ -65,7 +65,7 @@ def from_arrays(
 
 def as_array(values: Any) -> np.ndarray:
     """Arrays, tensors, lists; a mapped array stays mapped."""
-    if isinstance(values, np.ndarray):
+    if isinstance(values, np.memmap):
         return values
     try:
         return np.asarray(values)
@@ -103,7 +103,7 @@ def as_inputs(inputs: Any, white: float | None = None) -> np.ndarray:
 
 def _features(array: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
-        array = array if array.dtype == np.float32 else array.astype(np.float32)
+        array = array if array.dtype == np.float32 else np.asarray(array, np.float32)  # a copy is no longer mapped
     for start in range(0, len(array), 65536):
         bad = ~np.isfinite(array[start : start + 65536]).all(axis=1)
         if bad.any():

@@ -152,15 +152,19 @@ def _read_python(layout: _Layout, files: dict[str, bytes], path: Path) -> list[t
 
 
 def _check_sizes(layout: _Layout, path: Path, sizes: list[int], record: int, unit: str) -> None:
-    """The sizes of a set's files are in fixed proportion: the longest tells what the others should hold."""
-    test_records = max(
-        -(-size // (record * layout.share(file))) for file, size in zip(layout.files, sizes, strict=True)
-    )
-    for file, size in zip(layout.files, sizes, strict=True):
-        expected = max(1, test_records) * layout.share(file) * record
+    """The sizes of a set's files are in fixed proportion: what most of them hold tells what the others should."""
+    units = {file: layout.share(file) * record for file in layout.files}
+    found = dict(zip(layout.files, sizes, strict=True))
+    whole = [found[file] // unit_size for file, unit_size in units.items() if found[file] % unit_size == 0]
+    rounded_up = [-(-found[file] // unit_size) for file, unit_size in units.items()]
+    # Of equally many the longest: a download that breaks off is the usual fault.
+    test_records = max(whole, key=lambda records: (whole.count(records), records)) if whole else max(rounded_up)
+    for file, size in found.items():
+        expected = max(1, test_records) * units[file]
         if size != expected:
+            fault = "is cut short" if size < expected else "is too long"
             raise InputError(
-                f"{path}: {file} is cut short: expected {expected} {unit} beside the other files of the set, "
+                f"{path}: {file} {fault}: expected {expected} {unit} beside the other files of the set, "
                 f"found {size}. Unpack the official archive again."
             )
 

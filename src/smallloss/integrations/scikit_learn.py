@@ -16,6 +16,7 @@ from smallloss.learning.task import Task, pick_device
 from smallloss.methods import fitting
 from smallloss.methods.small_loss import Noise
 from smallloss.methods.unknown_noise import learn_noise
+from smallloss.values import whole
 
 
 class RSLClassifier(ClassifierMixin, BaseEstimator):
@@ -52,13 +53,14 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
         names = label_names(y)  # refuses a missing label
         # Classes are text inside; outside they stay what y holds, in the order that scikit-learn expects.
         self.classes_, first, codes = np.unique(np.asarray(y), return_index=True, return_inverse=True)
-        self._dataset = replace(from_arrays(np.asarray(X), codes), classes=tuple(names[first].tolist()))
+        self._dataset = replace(from_arrays(X, codes), classes=tuple(names[first].tolist()))
         self.n_features_in_ = int(np.prod(self._dataset.in_shape))
         device = pick_device(self.device)
         settings = fitting.choose(
             self.preset, device.type, self._dataset, net=self.net, epochs=self.epochs, changes=self.settings
         )
-        task = Task(self._dataset, np.arange(len(names)), {}, seed=self.random_state, device=device)
+        seed = whole(self.random_state, "random_state")
+        task = Task(self._dataset, np.arange(len(names)), {}, seed=seed, device=device)
         rate = self.noise_rate
         if isinstance(rate, Mapping):
             rate = dict(zip(label_names(list(rate)).tolist(), rate.values(), strict=True))

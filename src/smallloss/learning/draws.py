@@ -6,7 +6,8 @@ to write and impossible to resume in the middle of.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 
 import numpy as np
@@ -76,9 +77,22 @@ class Draws:
         return torch.arange(n, device=self.device)
 
     def init_seed(self, purpose: str) -> int:
-        """A seed for torch's own generator, for the one thing drawn by modules themselves: initial weights."""
+        """A seed for torch's own generator, for what modules draw themselves: initial weights, dropout."""
         digest = hashlib.blake2b(f"{self.seed}/init/{purpose}".encode(), digest_size=7).digest()
         return int.from_bytes(digest, "little")
+
+    @contextmanager
+    def by_modules(self, purpose: str, *, on_device: bool) -> Iterator[None]:
+        """What modules draw inside is decided by seed and purpose; torch's own generator is left as it was.
+
+        `on_device`: the GPU's generator too, for networks that draw there.
+        """
+        devices = [self.device] if on_device and self.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=devices):
+            torch.default_generator.manual_seed(self.init_seed(purpose))
+            if devices:
+                torch.cuda.manual_seed(self.init_seed(purpose))
+            yield
 
 
 def running_sum(weight: np.ndarray, device: torch.device) -> Tensor:

@@ -9,8 +9,10 @@ import torch
 from smallloss.data.arrays import as_array, from_arrays
 from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError
+from smallloss.learning.limits import less_data, room
 from smallloss.learning.networks import Network
 from smallloss.learning.scoring import probabilities
+from smallloss.learning.task import Task
 from smallloss.learning.views import PLAIN, Inputs, plain_views
 
 
@@ -23,9 +25,19 @@ def predict_probabilities(network: Network, seen: Dataset, X: Any) -> np.ndarray
     if new.in_shape != seen.in_shape:
         raise InputError(f"The new examples have the shape {new.in_shape}, those trained on {seen.in_shape}.")
     new = replace(new, normalisation=(seen.mean.tolist(), seen.std.tolist()))
-    inputs = Inputs(new, network.device, PLAIN, resident=True)
-    rows = torch.arange(len(new), device=network.device)
-    return probabilities(network, inputs, plain_views(rows, 0)).double().cpu().numpy()
+    with room(f"predicting {len(new):,} new examples", "Give fewer of them at a time."):
+        inputs = Inputs(new, network.device, PLAIN, resident=True)
+        rows = torch.arange(len(new), device=network.device)
+        return probabilities(network, inputs, plain_views(rows, 0)).double().cpu().numpy()
+
+
+def outputs(task: Task, network: Network, dataset: Dataset, index: np.ndarray) -> np.ndarray:
+    """g(x) for some rows of a dataset of the task: its own, or that of a check."""
+    resident = task.resident()
+    with room("predicting with the final network", less_data(resident=resident)):
+        inputs = Inputs(dataset, task.device, PLAIN, resident=resident, workers=task.workers)
+        rows = torch.from_numpy(np.asarray(index)).to(task.device)
+        return probabilities(network, inputs, plain_views(rows, 0)).cpu().numpy()
 
 
 def are_features(X: np.ndarray, seen: Dataset) -> bool:

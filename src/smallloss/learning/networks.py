@@ -9,12 +9,15 @@ from torch import Tensor, nn
 
 from smallloss.learning.recipe import Recipe
 
+_TORCH_MOMENTUM = 0.1  # of a BatchNorm that is given none
+
 
 class Network:
     """A module on a device: bf16 on the GPU only (on this kind of CPU it is 8-17 times slower)."""
 
     def __init__(self, module: nn.Module, device: torch.device, *, compiled: bool = False) -> None:
         self.device = device
+        _own_buffers(module)
         self.module = module.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         if compiled:
             _allow_many_shapes()
@@ -31,6 +34,15 @@ class Network:
 
     def tensors(self) -> dict[str, Tensor]:
         return dict(self.module.state_dict(keep_vars=False))
+
+
+def _own_buffers(module: nn.Module) -> None:
+    """An expanded buffer has one number in many places, and nothing can be copied into it: not by an average, nor out
+    of a checkpoint."""
+    for part in module.modules():
+        for name, buffer in part.named_buffers(recurse=False):
+            if 0 in buffer.stride():
+                setattr(part, name, buffer.contiguous())
 
 
 def _allow_many_shapes() -> None:
@@ -64,7 +76,7 @@ class WeightAverage:
         torch._foreach_mul_(step, factor)
         torch._foreach_add_(self._averaged, step)
 
-    def copy_batchnorm(self) -> None:
+    def copy_buffers(self) -> None:
         """The authors' way: the average of the weights with the live network's statistics."""
         pairs = zip(self.network.module.buffers(), self._source.module.buffers(), strict=True)
         for averaged, live in pairs:
@@ -73,14 +85,24 @@ class WeightAverage:
 
 @torch.no_grad()
 def recompute_batchnorm(network: Network, batches: Iterable[Tensor]) -> None:
-    """Take BatchNorm statistics afresh: those of the live network belong to other weights."""
-    norms = [m for m in network.module.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)]
+    """Take BatchNorm statistics afresh: those of the live network belong to other weights.
+
+    Nothing else is in train mode meanwhile: what a module counts for itself stays as it is. Without BatchNorm no batch
+    is asked for.
+    """
+    training, fast = network.module.training, network.fast
+    network.module.train()
+    # A network that keeps some of them in eval mode has frozen those.
+    norms = [norm for norm in batchnorms(network.module) if norm.training and norm.track_running_stats]
+    network.module.train(training)
+    if not norms:
+        return
     momenta = [norm.momentum for norm in norms]
+    network.module.eval()
     for norm in norms:
         norm.reset_running_stats()
         norm.momentum = None  # a plain mean over the batches
-    training, fast = network.module.training, network.fast
-    network.module.train()
+        norm.train()
     network.fast = False  # a mean over all batches counts them in Python, which a compiler cannot follow
     for batch in batches:
         network(batch)
@@ -91,9 +113,18 @@ def recompute_batchnorm(network: Network, batches: Iterable[Tensor]) -> None:
 
 
 def set_batchnorm_momentum(module: nn.Module, momentum: float) -> None:
-    for layer in module.modules():
-        if isinstance(layer, nn.modules.batchnorm._BatchNorm):
+    """Where nobody chose one: a layer with another momentum than torch gives it keeps that."""
+    for layer in batchnorms(module):
+        if layer.momentum == _TORCH_MOMENTUM:
             layer.momentum = momentum
+
+
+def batchnorms(module: nn.Module) -> list[nn.modules.batchnorm._BatchNorm]:
+    return [layer for layer in module.modules() if isinstance(layer, nn.modules.batchnorm._BatchNorm)]
+
+
+def has_dropout(module: nn.Module) -> bool:
+    return any(isinstance(layer, nn.modules.dropout._DropoutNd) for layer in module.modules())
 
 
 def build_optimiser(networks: Sequence[Network], recipe: Recipe, rate: Tensor) -> torch.optim.Optimizer:

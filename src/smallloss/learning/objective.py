@@ -39,6 +39,8 @@ class Batch:
 class Objective(ABC):
     """A method's part in training. It never writes a loop, a log, a checkpoint or an evaluation."""
 
+    recipe_name = "stage1"  # the settings that its recipe is, as one names them: --set stage1.lr=0.05
+
     @abstractmethod
     def total_steps(self, epochs: int) -> int:
         """How many steps the whole run has: the schedule is laid out over them."""

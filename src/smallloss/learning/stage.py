@@ -1,6 +1,5 @@
 """The one training loop. A method supplies an objective; everything else happens here."""
 
-import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -12,12 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from smallloss.criterion.ledger import LossLedger
-from smallloss.errors import SmallLossError
 from smallloss.learning import checkpoint
+from smallloss.learning.limits import StepLimits, less_data, room
 from smallloss.learning.networks import (
     Network,
     WeightAverage,
     build_optimiser,
+    has_dropout,
     optimiser_tensors,
     recompute_batchnorm,
     set_batchnorm_momentum,
@@ -31,6 +31,7 @@ from smallloss.learning.task import Task
 from smallloss.learning.views import PLAIN, Inputs, Views, draw_views, plain_views
 
 _FRESH_STATISTICS_BATCHES = 32
+_TEN = 10  # last epochs, whose mean accuracy is reported where nothing validates
 
 
 @dataclass
@@ -55,6 +56,11 @@ class Fitted:
     def last(self) -> dict[str, Any]:
         return self.history[-1]
 
+    def mean_of_last_ten(self, on: str) -> float | None:
+        """The mean accuracy after each of the last ten epochs; None where there were fewer, or some without one."""
+        shares = [row[on] for row in self.history[-_TEN:] if on in row]
+        return float(np.mean(shares)) if len(shares) == _TEN else None
+
     @property
     def seconds(self) -> float:
         return float(sum(row["seconds"] for row in self.history))
@@ -74,25 +80,28 @@ class Stage:
         _prepare_backend(task)
         how = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN
         self.augmentation = how
-        self.inputs = Inputs(task.dataset, task.device, how, resident=task.resident())
-        for module in modules:
-            set_batchnorm_momentum(module, recipe.batchnorm_momentum)
-        compiled = recipe.compile and task.device.type == "cuda"
-        self.networks = [Network(module, task.device, compiled=compiled) for module in modules]
-        averages = [] if recipe.ema is None else [
-            WeightAverage(network, recipe.ema, warmup=recipe.ema_warmup, compiled=compiled) for network in self.networks
-        ]  # fmt: skip
-        rate = torch.tensor(recipe.lr, device=task.device)
-        self.optimiser = build_optimiser(self.networks, recipe, rate)
+        resident = task.resident()
+        with room(f"holding the data and the network of stage {name}", less_data(resident=resident)):
+            self.inputs = Inputs(task.dataset, task.device, how, resident=resident, workers=task.workers)
+            for module in modules:
+                set_batchnorm_momentum(module, recipe.batchnorm_momentum)
+            compiled = recipe.compile and task.device.type == "cuda"
+            self.networks = [Network(module, task.device, compiled=compiled) for module in modules]
+            self.averages = [] if recipe.ema is None else [
+                WeightAverage(network, recipe.ema, warmup=recipe.ema_warmup, compiled=compiled)
+                for network in self.networks
+            ]  # fmt: skip
+            rate = torch.tensor(recipe.lr, device=task.device)
+            self.optimiser = build_optimiser(self.networks, recipe, rate)
         rates = learning_rates(
             recipe.schedule, recipe.lr, objective.total_steps(recipe.epochs),
             warmup=recipe.warmup_steps, milestones=recipe.milestones, factor=recipe.factor,
         )  # fmt: skip
+        self._random = any(has_dropout(module) for module in modules)
         self.stepper = Stepper(
-            objective, self.networks, averages, self.optimiser, self.inputs, rate, rates,
-            capture=True, workers=task.workers,
+            objective, self.networks, self.averages, self.optimiser, self.inputs, rate, rates,
+            capture=True, random=self._random,
         )  # fmt: skip
-        self.averages = averages
         self.ledger = ledger
         self.record = range(recipe.epochs if ledger is not None else 0) if record is None else record
         self.history: list[dict[str, Any]] = []
@@ -111,50 +120,59 @@ class Stage:
             self.ledger.curves.start = self.record.start
         self.task.progress.stage(self.name, self.recipe.epochs, start)
         self._saved_at = time.perf_counter()
-        try:
-            for epoch in range(start, self.recipe.epochs):
+        for epoch in range(start, self.recipe.epochs):
+            with self.task.draws.by_modules(f"{self.name}/epoch/{epoch}", on_device=self._random):
                 self._epoch(epoch)
-        except torch.OutOfMemoryError as error:
-            raise SmallLossError(
-                f"The GPU ran out of memory in stage {self.name} at batch {self.recipe.batch}. Lower batch "
-                "(or choose a smaller net); what was saved is kept, the same command goes on."
-            ) from error
+        for module in self._modules():
+            module.eval()
         return Fitted(self.network, self.history, self.ledger, self.recipe)
 
     def _epoch(self, epoch: int) -> None:
         begun = time.perf_counter()
-        steps = 0
-        for network in [*self.networks, *(average.network for average in self.averages)]:
-            network.module.train()
-        everything = self._tensors()
-        self.stepper.loss_sum.zero_()
-        for plan in self.objective.plan(epoch):
-            self.stepper.run(plan, everything)
-            steps += plan.steps
-        loss = float(self.stepper.loss_sum) / max(steps, 1)
-        if not math.isfinite(loss):
-            raise SmallLossError(
-                f"The loss turned {loss} in epoch {epoch + 1} of stage {self.name}. Lower lr (it is "
-                f"{self.recipe.lr}); the last good checkpoint is kept."
-            )
-        row: dict[str, Any] = {"stage": self.name, "epoch": epoch, "loss": loss, "steps": steps}
+        row: dict[str, Any] = {"stage": self.name, "epoch": epoch, **self._train(epoch)}
         row["train_seconds"] = time.perf_counter() - begun
-        recorded = epoch in self.record
-        evaluated = (epoch + 1) % self.recipe.evaluate_every == 0 or epoch + 1 == self.recipe.epochs
-        if recorded or evaluated:
-            self._refresh_average(epoch)
-        if recorded and self.ledger is not None:
-            self._record(epoch)
-        row["score_seconds"] = time.perf_counter() - begun - row["train_seconds"]
-        if evaluated:
-            row |= {name: self._accuracy(name) for name in self.task.checks}
-        row |= self.objective.after_epoch(self, epoch)
+        with room(f"while stage {self.name} was scored", less_data(resident=self.inputs.resident)):
+            row |= self._judge(epoch)
         row["seconds"] = time.perf_counter() - begun
         self.history.append(row)
         self._save(epoch)
         if self.task.folder is not None:
             self.task.folder.add_metrics(row)
-        self.task.progress.epoch(f"loss {loss:.3f}" + (f", test {100 * row['test']:.1f} %" if "test" in row else ""))
+        test = f", test {100 * row['test']:.1f} %" if "test" in row else ""
+        self.task.progress.epoch(f"loss {row['loss']:.3f}{test}")
+
+    def _train(self, epoch: int) -> dict[str, Any]:
+        """The steps of an epoch."""
+        for module in self._modules():
+            module.train()
+        steps, everything = 0, self._tensors()
+        self.stepper.loss_sum.zero_()
+        limits = StepLimits(self.name, self.objective.recipe_name, self.recipe, self.task.checkpoint(self.name))
+        with limits.steps(len(self.task.train)):
+            for plan in self.objective.plan(epoch):
+                self.stepper.run(plan, everything)
+                steps += plan.steps
+            loss = float(self.stepper.loss_sum) / max(steps, 1)
+        limits.require_finite(loss, epoch)
+        return {"loss": loss, "steps": steps}
+
+    def _judge(self, epoch: int) -> dict[str, Any]:
+        """What follows the steps: scores, accuracies, and what the method makes of them."""
+        begun = time.perf_counter()
+        recorded = epoch in self.record
+        least = _TEN if self.task.checks.keys() == {"test"} else 1  # epochs at the end, evaluated one by one
+        evaluated = (epoch + 1) % self.recipe.evaluate_every == 0 or epoch + least >= self.recipe.epochs
+        if recorded or evaluated:
+            self._refresh_average(epoch)
+        if recorded and self.ledger is not None:
+            self._record(epoch)
+        row: dict[str, Any] = {"score_seconds": time.perf_counter() - begun}
+        if evaluated:
+            row |= {name: self._accuracy(name) for name in self.task.checks}
+        return row | self.objective.after_epoch(self, epoch)
+
+    def _modules(self) -> list[nn.Module]:
+        return [network.module for network in [*self.networks, *(average.network for average in self.averages)]]
 
     def score(self, epoch: int, index: np.ndarray) -> Scores:
         """The judging network's scores of some rows, under the recipe's scoring view."""
@@ -180,11 +198,10 @@ class Stage:
         self.ledger.end_epoch()
 
     def _refresh_average(self, epoch: int) -> None:
-        """Give the weight average BatchNorm statistics to be judged with."""
+        """Give the weight average buffers to be judged with: those of the network, and its own BatchNorm statistics."""
         for average in self.averages:
-            if self.recipe.ema_batchnorm == "copy":
-                average.copy_batchnorm()
-            else:
+            average.copy_buffers()
+            if self.recipe.ema_batchnorm == "recompute":
                 recompute_batchnorm(average.network, self._fresh_batches(epoch))
 
     def _fresh_batches(self, epoch: int) -> Iterator[Tensor]:
@@ -210,7 +227,10 @@ class Stage:
         if dataset is self.task.dataset or dataset.inputs is self.task.dataset.inputs:
             return self.inputs
         if id(dataset) not in self._check_inputs:
-            self._check_inputs[id(dataset)] = Inputs(dataset, self.task.device, PLAIN, resident=self.inputs.resident)
+            resident, workers = self.inputs.resident, self.inputs.workers
+            self._check_inputs[id(dataset)] = Inputs(
+                dataset, self.task.device, PLAIN, resident=resident, workers=workers
+            )
         return self._check_inputs[id(dataset)]
 
     @staticmethod

@@ -31,7 +31,7 @@ class Stepper:
         rates: np.ndarray,
         *,
         capture: bool,
-        workers: int = 0,
+        random: bool = False,
     ) -> None:
         device = inputs.device
         self.objective, self.networks, self.averages = objective, networks, averages
@@ -39,7 +39,7 @@ class Stepper:
         self.optimiser, self.inputs, self.rate = optimiser, inputs, rate
         self.rates = torch.from_numpy(rates).to(device)
         self.capture = capture and inputs.resident and device.type == "cuda"
-        self.workers = workers
+        self.random = random  # do the networks draw on the device?
         self.position = torch.zeros(1, dtype=torch.long, device=device)
         self.clock = torch.zeros(1, dtype=torch.long, device=device)
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
@@ -71,7 +71,7 @@ class Stepper:
         self.position.zero_()
         indices = {name: views.index.cpu().numpy() for name, views in plan.views.items()}
         rows = [np.concatenate([table[step] for table in indices.values()]) for step in range(plan.steps)]
-        for raw in self.inputs.load(rows, self.workers):
+        for raw in self.inputs.load(rows):
             self._step(raw)
 
     def _replay(self, plan: Plan, everything: dict[str, Tensor]) -> None:
@@ -88,6 +88,7 @@ class Stepper:
         self.plan = static = _clone(plan)
         kept = {name: tensor.clone() for name, tensor in {**everything, **self.tensors()}.items()}
         loss_sum = self.loss_sum.clone()
+        drawn = torch.cuda.get_rng_state(self.inputs.device) if self.random else None
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
@@ -102,6 +103,8 @@ class Stepper:
             for name, tensor in {**everything, **self.tensors()}.items():
                 tensor.copy_(kept[name])
             self.loss_sum.copy_(loss_sum)
+        if drawn is not None:
+            torch.cuda.set_rng_state(drawn, self.inputs.device)
         return static, graph
 
     def _step(self, raw: Tensor | None = None) -> None:

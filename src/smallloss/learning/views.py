@@ -61,13 +61,15 @@ def plain_views(index: Tensor, pad: int) -> Views:
 class Inputs:
     """Inputs on the device as the network sees them. Pictures stay uint8 and padded; features float32."""
 
-    def __init__(self, dataset: Dataset, device: torch.device, how: Augmentation, *, resident: bool) -> None:
+    def __init__(
+        self, dataset: Dataset, device: torch.device, how: Augmentation, *, resident: bool, workers: int = 0
+    ) -> None:
         self.source = dataset.inputs
         self.device = device
         self.pictures = dataset.is_image
         self.pad = how.pad if self.pictures else 0
         self.padding = how.padding
-        self.resident = resident
+        self.resident, self.workers = resident, workers
         shape = self.source.shape
         self.size = (shape[1], shape[2]) if self.pictures else (0, 0)
         if self.pictures and how.padding == "reflect" and how.pad >= min(self.size):
@@ -111,12 +113,13 @@ class Inputs:
         # NHWC memory seen as NCHW: exactly torch's channels_last, no copy.
         return (window.float() * self.scale + self.shift).permute(0, 3, 1, 2)
 
-    def load(self, batches: list[np.ndarray], workers: int = 0) -> Iterator[Tensor]:
+    def load(self, batches: list[np.ndarray]) -> Iterator[Tensor]:
         """The streaming path: raw inputs of each batch of indices, read ahead by worker processes."""
         loader: DataLoader[np.ndarray] = DataLoader(
             _Rows(self.source),  # type: ignore[arg-type]
             batch_sampler=[batch.tolist() for batch in batches],
-            num_workers=workers,
+            num_workers=self.workers,
+            generator=torch.Generator(),  # else it draws a seed from torch's own, which belongs to others
             collate_fn=torch.from_numpy,
             pin_memory=self.device.type == "cuda",
         )

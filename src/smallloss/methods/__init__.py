@@ -1,36 +1,50 @@
 """The methods, one file each, named as the paper names them.
 
-A method is a module here with `train(task, settings, noise) -> Learned`, and with `refuse(settings)` where it cannot
-take them all: that is asked before anything is trained. Adding one is adding its file; what has no `train` is support.
+A method is a module here with `def train(task, settings, noise) -> Learned`. It may also have `refuse(settings)`, where
+it cannot take them all: that is asked before anything is trained; `Knobs`, a frozen dataclass of settings of its own;
+and `NAME`, what a report calls it. Adding one is adding its file; what has no `train` is support.
 """
 
 import importlib
+import importlib.util
 import pkgutil
+import re
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from smallloss.errors import InputError
 
+_TRAIN = re.compile(r"^def train\(", re.MULTILINE)
+
 
 def names() -> tuple[str, ...]:
-    """The methods there are, by the files in this folder."""
-    return tuple(sorted(name for name in _files() if _is_method(_load(name))))
+    """The methods there are, by the files in this folder; none is loaded, so that help is quick."""
+    return tuple(sorted(name for name in _files() if _is_method(name)))
 
 
 def get(name: str) -> ModuleType:
     """The module of one method; the others are not loaded, so that a broken one stops nobody else."""
-    module = _load(name) if name in _files() else None
-    if module is None or not _is_method(module):
+    if name not in names():
         raise InputError(f"There is no method named {name!r}; the known ones are {', '.join(names())}.")
-    return module
+    return importlib.import_module(f"{__name__}.{name}")
+
+
+def knobs(name: str) -> type[Any] | None:
+    """The class of a method's own settings; None where it has none, or is no method."""
+    return getattr(get(name), "Knobs", None) if name in names() else None
+
+
+def called(name: str) -> str:
+    """A method as the paper writes it."""
+    return str(getattr(get(name), "NAME", name)) if name in names() else name
 
 
 def _files() -> set[str]:
     return {module.name for module in pkgutil.iter_modules(__path__)}
 
 
-def _load(name: str) -> ModuleType:
-    return importlib.import_module(f"{__name__}.{name}")
-
-
-def _is_method(module: ModuleType) -> bool:
-    return callable(getattr(module, "train", None))
+def _is_method(name: str) -> bool:
+    found = importlib.util.find_spec(f"{__name__}.{name}")
+    source = None if found is None else found.origin
+    return source is not None and _TRAIN.search(Path(source).read_text(encoding="utf-8")) is not None

@@ -1,6 +1,7 @@
 """Co-teaching (Han et al., NeurIPS 2018): two networks, each taught by the small-loss examples of the other."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -17,19 +18,30 @@ from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose, new_network
 from smallloss.methods.supervised import Supervised
 
-RAMP_EPOCHS = 10  # T_k
+NAME = "Co-teaching"
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """Co-teaching's own settings."""
+
+    ramp_epochs: int = 10  # T_k: the epochs over which R(t) rises
+
+    def __post_init__(self) -> None:
+        if self.ramp_epochs < 2:
+            raise InputError(f"ramp_epochs is {self.ramp_epochs}; it must be at least 2, since the first keeps all")
 
 
 class CoTeaching(Supervised):
     """Per batch each network ranks its own losses; the other one is updated on its (1 − R(t)) B smallest."""
 
-    def __init__(self, task: Task, examples: np.ndarray, recipe: Recipe, noise_rate: float) -> None:
+    def __init__(self, task: Task, examples: np.ndarray, recipe: Recipe, noise_rate: float, knobs: Knobs) -> None:
         super().__init__(task, "co_teaching", examples, recipe)
-        self.noise_rate = noise_rate
+        self.noise_rate, self.knobs = noise_rate, knobs
 
     def plan(self, epoch: int) -> list[Plan]:
         """R(t) = τ min(t / T_k, 1), as a number of kept examples beside each step."""
-        dropped = self.noise_rate * min(epoch / (RAMP_EPOCHS - 1), 1.0)
+        dropped = self.noise_rate * min(epoch / (self.knobs.ramp_epochs - 1), 1.0)
         plans = super().plan(epoch)
         for plan in plans:
             steps, size = plan.views["labeled"].index.shape
@@ -61,7 +73,8 @@ def refuse(settings: Settings) -> None:
 def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
     refuse(settings)
-    objective = CoTeaching(task, task.train, settings.stage1, _overall(task, settings, noise))
+    rate = _overall(task, settings, noise)
+    objective = CoTeaching(task, task.train, settings.stage1, rate, settings.knobs(Knobs))
     modules = [new_network(task, settings.net, f"co_teaching/{i}") for i in range(2)]
     fitted = Stage(task, "co_teaching", objective, settings.stage1, modules).fit()
     return Learned("co_teaching", settings.net, fitted, stages={"co_teaching": fitted})

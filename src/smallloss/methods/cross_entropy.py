@@ -4,6 +4,8 @@ from smallloss.learning.task import Task
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, warm_up
 
+NAME = "Cross Entropy"
+
 
 def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     """Stage 1 of RSL *is* plain cross entropy on the noisy labels, so the two share it."""

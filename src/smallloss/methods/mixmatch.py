@@ -64,6 +64,8 @@ class MixMatchSettings:
 class WeightedMixMatch(Objective):
     """L = L_x + λ_u(t) L_u on (L', U') = MixMatch(L, U), L drawn from D_sel in proportion to w."""
 
+    recipe_name = "rsl_wm"
+
     def __init__(
         self,
         task: Task,

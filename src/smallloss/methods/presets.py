@@ -1,16 +1,21 @@
 """Presets: `paper` (the authors' settings), `fast` (ours), `cpu` (two cores). One setting for all data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from math import isfinite, log
-from typing import Any, Literal
+from dataclasses import dataclass, field, fields, replace
+from math import log
+from typing import Any, Literal, TypeVar, get_type_hints
 
+from smallloss import methods
 from smallloss.criterion.quota import Gamma, Rounding
 from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError
 from smallloss.learning.recipe import Recipe
 from smallloss.methods.mixmatch import MixMatchSettings
 from smallloss.models.mlp import HIDDEN
+from smallloss.values import converted
+
+_GROUPS = ("stage1", "rsl", "rsl_wm", "mixmatch")  # groups of settings, besides those of a method's own
+_Knobs = TypeVar("_Knobs")
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,7 @@ class Settings:
     kappa: float = -log(0.7)
     weight_max: Literal["selected", "class"] = "selected"
     rounding: Rounding = "safe"
+    own: Mapping[str, Any] = field(default_factory=dict)  # method -> its `Knobs`, where they are not the default ones
 
     def __post_init__(self) -> None:
         if self.score not in ("mean_loss", "mean_margin", "last_loss"):
@@ -45,6 +51,10 @@ class Settings:
     def last_net(self) -> Any:
         """The net that learns from the selection."""
         return self.net if self.final_net is None else self.final_net
+
+    def knobs(self, kind: type[_Knobs]) -> _Knobs:
+        """A method's own settings: the `Knobs` of its module."""
+        return next((one for one in self.own.values() if isinstance(one, kind)), kind())
 
     def scored_epochs(self, epochs: int) -> range:
         """The window in epochs; never empty."""
@@ -106,7 +116,6 @@ def _cpu() -> Settings:
         ema_batchnorm="recompute",
         ema_warmup=True,
         pad=1,
-        crop_offsets=3,
     )
     rsl_wm = replace(stage1, epochs=20, lr=0.05, schedule="cosine", ema=0.99)
     how = MixMatchSettings(steps_per_epoch=50, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average", rounds=2)
@@ -159,52 +168,65 @@ def _features_decay(n: int, d: int) -> float:
     return 0.02 * min(max(_ENOUGH_FOR_A_FEATURE * min(d, HIDDEN) / n, 1.0), 5.0)
 
 
-def change(settings: Settings, changes: dict[str, Any]) -> Settings:
+def change(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """Settings with some knobs changed, named as they are written: {"stage1.epochs": 20, "beta": 0.1}."""
     inside: dict[str, dict[str, Any]] = {}
+    kinds = get_type_hints(Settings)
     for name, value in changes.items():
         head, _, rest = name.partition(".")
-        if head not in {item.name for item in fields(settings)} or head == "preset":
-            known = ", ".join(item.name for item in fields(settings) if item.name != "preset")
+        group = _group(settings, head)
+        if group is not None:
+            inside.setdefault(head, {})[rest] = _inside(group, head, rest, value)
+        elif head not in _single():
+            known = ", ".join([*_single(), *_all_groups()])
             raise InputError(f"There is no setting named {name!r}; at this place there are {known}.")
-        inner = getattr(settings, head)
-        if is_dataclass(inner):
-            if not rest:
-                raise InputError(f"{name!r} is a group of settings; name one of them, as in {name}.epochs.")
-            if rest not in {item.name for item in fields(inner)}:
-                known = ", ".join(item.name for item in fields(inner))
-                raise InputError(f"There is no setting named {rest!r} in {head}; there are {known}.")
-            inside.setdefault(head, {})[rest] = _like(getattr(inner, rest), value, name)
         elif rest:
             raise InputError(f"There is no setting named {name!r}; {head} is one itself.")
+        elif head == "final_net" and str(value).lower() == "none":
+            settings = replace(settings, final_net=None)
         else:
-            settings = replace(settings, **{head: _like(inner, value, name)})
+            settings = replace(settings, **{head: converted(value, kinds[head], name, like=getattr(settings, head))})
     if "net" in changes and "final_net" not in changes:
         settings = replace(settings, final_net=None)  # who names a net means it for all that is trained
     # Together: a pad and the crop positions that fit it may only be right as a pair.
-    return replace(settings, **{head: replace(getattr(settings, head), **new) for head, new in inside.items()})
+    for head, new in inside.items():
+        settings = _with_group(settings, head, new)
+    return settings
 
 
-def _like(old: Any, value: Any, name: str) -> Any:
-    """Text from the command line becomes what the setting is."""
-    if not isinstance(value, str) or (isinstance(old, str) and name not in ("gamma", "final_net")):
-        return value
-    if name == "final_net":
-        return None if value.lower() == "none" else value
+def _single() -> list[str]:
+    """The settings that stand alone."""
+    return [item.name for item in fields(Settings) if item.name not in ("preset", "own", *_GROUPS)]
+
+
+def _all_groups() -> list[str]:
+    """Those that hold others: the recipes, and methods with knobs of their own."""
+    return [*_GROUPS, *(name for name in methods.names() if methods.knobs(name) is not None)]
+
+
+def _group(settings: Settings, head: str) -> Any:
+    """The group of that name as it is now; None where there is none."""
+    if head in _GROUPS:
+        return getattr(settings, head)
+    kind = methods.knobs(head)
+    return None if kind is None else settings.knobs(kind)
+
+
+def _inside(group: Any, head: str, rest: str, value: Any) -> Any:
+    """One value of a group, as the group keeps it."""
+    known = [item.name for item in fields(group)]
+    if not rest:
+        raise InputError(f"{head!r} is a group of settings; name one of them, as in {head}.{known[0]}.")
+    if rest not in known:
+        raise InputError(f"There is no setting named {rest!r} in {head}; there are {', '.join(known)}.")
+    return converted(value, get_type_hints(type(group))[rest], f"{head}.{rest}", like=getattr(group, rest))
+
+
+def _with_group(settings: Settings, head: str, new: dict[str, Any]) -> Settings:
     try:
-        if isinstance(old, bool):
-            return {"true": True, "false": False}[value.lower()]
-        if isinstance(old, int):
-            return int(value)
-        if isinstance(old, tuple):
-            return tuple(float(part) for part in value.split(","))
-        if value.lower() == "none" and (old is None or name.endswith(".ema")):
-            return None
-        number = float(value)
-        if not isfinite(number):
-            raise ValueError
-        return number
-    except (KeyError, ValueError):
-        if name == "gamma":
-            return value
-        raise InputError(f"{name} is {value!r}; it must be a value like {old!r}") from None
+        changed = replace(_group(settings, head), **new)
+    except InputError as error:  # which begins with the name of the setting: here it is known of which group
+        raise InputError(f"{head}.{error}") from None
+    if head in _GROUPS:
+        return replace(settings, **{head: changed})
+    return replace(settings, own={**settings.own, head: changed})

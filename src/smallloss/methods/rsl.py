@@ -4,6 +4,8 @@ from smallloss.learning.task import Task
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose, retrain, warm_up
 
+NAME = "RSL"
+
 
 def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     """Algorithm 1, whole."""

@@ -1,5 +1,9 @@
 """RSL_WM: RSL's selection, with the rest as unlabeled data (section 4, Weighted_MixMatch)."""
 
+from dataclasses import replace
+
+import numpy as np
+
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
 from smallloss.learning.stage import Stage
@@ -7,6 +11,8 @@ from smallloss.learning.task import Task
 from smallloss.methods.mixmatch import WeightedMixMatch
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose, new_network, warm_up
+
+NAME = "RSL_WM"
 
 
 def train(task: Task, settings: Settings, noise: Noise) -> Learned:
@@ -17,8 +23,9 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     selection = choose(task, settings, noise, score)
 
     recipe, how = settings.rsl_wm, settings.mixmatch
-    ledger = LossLedger(len(task.dataset)) if how.rounds > 1 else None
-    record = range(how.score_from(recipe.epochs), recipe.epochs)
+    looks_again = how.rounds > 1
+    ledger = LossLedger(len(task.dataset)) if looks_again else None
+    record = range(how.score_from(recipe.epochs), recipe.epochs) if looks_again else None
 
     def look_again(ledger: LossLedger) -> Selection:
         return choose(task, settings, noise, ledger.score(settings.score), beta=how.second_beta)
@@ -30,8 +37,22 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     stages = {"stage1": stage1, "rsl_wm": final}
     if final.ledger is None:
         evidence = f"{settings.score} over stage 1"
-        return Learned("rsl_wm", net, final, selection, score, evidence, stage1.ledger, stages)
+        told = _told(selection, selection.weight, selection.weight)
+        return Learned("rsl_wm", net, final, told, score, evidence, stage1.ledger, stages)
     # The semi-supervised network has seen right labels almost alone: its losses are the better evidence.
     evidence = f"{settings.score} over stage 2 (second look)"
     score = final.ledger.score(settings.score)
-    return Learned("rsl_wm", net, final, look_again(final.ledger), score, evidence, final.ledger, stages)
+    told = _told(look_again(final.ledger), selection.weight, objective.weight)
+    return Learned("rsl_wm", net, final, told, score, evidence, final.ledger, stages)
+
+
+def _told(selection: Selection, first: np.ndarray, last: np.ndarray) -> Selection:
+    """With a note where there was no D_u, by the weights trained with before and after the second look."""
+    before, after = bool((first > 0).all()), bool((last > 0).all())
+    if not before and not after:
+        return selection
+    when = "" if before and after else " before its second look" if before else " after its second look"
+    note = (
+        f"Every training example was selected{when}: RSL_WM had no unlabeled data, and took the selected as that too."
+    )
+    return replace(selection, notes=(*selection.notes, note))

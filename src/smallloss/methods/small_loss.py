@@ -1,6 +1,5 @@
 """Algorithm 1, lines 1-14: train on everything, keep the ledger, rank class by class, select."""
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +16,7 @@ from smallloss.learning.stage import Fitted, Stage
 from smallloss.learning.task import Task
 from smallloss.methods.presets import Settings
 from smallloss.methods.supervised import Supervised
-from smallloss.models import build
+from smallloss.models import build, copied
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,15 @@ def new_network(task: Task, net: Any, purpose: str) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(task.draws.init_seed(purpose))
         # A module of the user's own is copied: a stage must not train on from another, nor change its network.
-        own = copy.deepcopy(net) if isinstance(net, nn.Module) else net
+        own = copied(net) if isinstance(net, nn.Module) else net
         return build(own, classes=task.classes, in_shape=task.dataset.in_shape)
+
+
+def try_nets(task: Task, settings: Settings) -> None:
+    """Refuse now a network that a later stage could not train."""
+    new_network(task, settings.net, "tried")
+    if settings.last_net is not settings.net:
+        new_network(task, settings.last_net, "tried")
 
 
 def warm_up(task: Task, settings: Settings) -> Fitted:

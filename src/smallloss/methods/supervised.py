@@ -25,6 +25,7 @@ class Supervised(Objective):
                 "Lower noise_rate or beta."
             )
         self.task, self.name = task, name
+        self.recipe_name = "rsl" if name == "rsl" else "stage1"
         self.examples = torch.from_numpy(np.asarray(examples)).to(task.device)
         self.batch = min(recipe.batch, len(examples))
         self.how = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN

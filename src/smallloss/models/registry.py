@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import inspect
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from smallloss.errors import InputError
 
 if TYPE_CHECKING:
+    import torch
     from torch import nn
 
 _NETS = {
@@ -103,25 +105,57 @@ def _call_factory(factory: Any, classes: int, in_shape: tuple[int, ...]) -> nn.M
     )
 
 
+def copied(module: nn.Module) -> nn.Module:
+    """A copy of the user's own module, for a stage to train: the next one starts from what was given."""
+    try:
+        return copy.deepcopy(module)
+    except Exception as error:  # what a module holds may refuse it in any way
+        raise InputError(
+            f"The network given cannot be copied ({type(error).__name__}: {_short(error)}), and every stage trains a "
+            "copy of it: give a function that makes the network instead."
+        ) from error
+
+
 def _check_logits(module: nn.Module, classes: int, in_shape: tuple[int, ...]) -> None:
-    """Run one zero input in eval mode: the network must answer with [1, classes] logits."""
+    """Zero inputs must become logits, one in eval mode, and two in train mode, by something that can learn."""
     import torch
 
-    weights = next(module.parameters(), None)
-    zero = torch.zeros(1, *in_shape, device=None if weights is None else weights.device)
     modes = [(part, part.training) for part in module.modules()]
     try:
         with torch.no_grad():
-            logits = module.eval()(zero)
-    except Exception as error:
-        raise InputError(f"The network given does not accept an input of shape {(1, *in_shape)}: {error}") from error
+            _logits(module.eval(), 1, classes, in_shape, "")
     finally:
         for part, training in modes:
             part.training = training
-    if not isinstance(logits, torch.Tensor):
-        raise InputError(f"The network given returns a {type(logits).__name__}; it must return a tensor of logits.")
-    if tuple(logits.shape) != (1, classes):
+    # In train mode a module may change by being run: a copy is. What it draws is nobody else's.
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        logits = _logits(copied(module).train(), 2, classes, in_shape, " in train mode")
+    if not logits.requires_grad:
+        raise InputError("The network given cannot learn: its logits depend on no parameter that takes a gradient.")
+
+
+def _logits(module: nn.Module, n: int, classes: int, in_shape: tuple[int, ...], mode: str) -> torch.Tensor:
+    import torch
+
+    weights = next(module.parameters(), None)
+    zeros = torch.zeros(n, *in_shape, device=None if weights is None else weights.device)
+    try:
+        logits = module(zeros)
+    except Exception as error:
         raise InputError(
-            f"The network given returns the shape {tuple(logits.shape)} for one input; "
-            f"with {classes} classes it must return (1, {classes})."
+            f"The network given does not accept an input of shape {(n, *in_shape)}{mode}: {_short(error)}"
+        ) from error
+    if not isinstance(logits, torch.Tensor):
+        kind = type(logits).__name__
+        raise InputError(f"The network given returns a {kind}{mode}; it must return a tensor of logits.")
+    if tuple(logits.shape) != (n, classes):
+        raise InputError(
+            f"The network given returns the shape {tuple(logits.shape)} for {n} input{'s'[: n - 1]}{mode}; "
+            f"with {classes} classes it must return {(n, classes)}."
         )
+    return logits
+
+
+def _short(error: Exception) -> str:
+    """The first line of what others say, which may be pages."""
+    return str(error).strip().partition("\n")[0]

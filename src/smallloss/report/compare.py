@@ -10,6 +10,7 @@ from smallloss.errors import InputError
 from smallloss.report.result import Accuracy
 
 REFERENCE = "cross_entropy"
+_TAKEN = {"last": "last", "mean_of_last_ten": "mean of last 10", "best": "best"}
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,12 @@ class Difference:
         if self.value > 0:
             return f"better by {points:.1f} points ({low:.1f} to {high:.1f})"
         return f"worse by {-points:.1f} points ({-high:.1f} to {-low:.1f})"
+
+
+def shares(accuracies: Sequence[Accuracy]) -> dict[str, list[float | None]]:
+    """The accuracies by when they were taken, one for each method, as far as any has one: title -> values."""
+    columns = {title: [getattr(found, name) for found in accuracies] for name, title in _TAKEN.items()}
+    return {title: values for title, values in columns.items() if any(value is not None for value in values)}
 
 
 def compare(accuracies: Sequence[Accuracy]) -> dict[str, Difference]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from smallloss import files
 from smallloss.criterion.data_verdict import DataVerdict
-from smallloss.report.compare import REFERENCE, compare
+from smallloss.report.compare import REFERENCE, compare, shares
 from smallloss.report.confusions import confusions
 from smallloss.report.packed import BUDGET, packed
 from smallloss.report.pictures import CLASSES_SHOWN, borderline, gallery
@@ -72,6 +72,7 @@ def _facts(result: Result) -> dict[str, Any]:
         "accuracy_on": printable(result.accuracy_on),
         "reference": called(REFERENCE),
         "methods": _methods(result),
+        "taken": list(shares(result.accuracies)),
         "suspects": suspects,
         "borderline": nearest,
         "table": packed(result, min(BUDGET, _TABLE_AND_GALLERIES - pictures)),
@@ -93,11 +94,11 @@ def _methods(result: Result) -> list[dict[str, Any]]:
     return [
         {
             "name": called(found.method),
-            "best": found.best,
-            "last": found.last,
+            "net": printable(found.net),
+            "shares": taken,
             "words": differences[found.method].words if found.method in differences else "",
         }
-        for found in result.accuracies
+        for found, *taken in zip(result.accuracies, *shares(result.accuracies).values(), strict=True)
     ]
 
 

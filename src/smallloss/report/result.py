@@ -27,10 +27,12 @@ class Accuracy:
     """One method's accuracy on the test check, in shares; `right` says which test examples it got right."""
 
     method: str
-    best: float
+    best: float | None  # of the epoch that validated best; None where nothing validates
     last: float
     seconds: float
     right: np.ndarray
+    net: str = ""  # what it was taken of: methods may train different ones
+    mean_of_last_ten: float | None = None  # epochs; where nothing validates, and so none is the best
 
 
 @dataclass

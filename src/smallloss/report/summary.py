@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from smallloss import methods
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.estimate.result import interval
 from smallloss.criterion.verdict import Verdict, one_line
@@ -13,13 +14,7 @@ from smallloss.report.truth import Agreement, agreement, right_labels
 
 TRAIN = "train"
 _NO_VERDICT = "No verdict: the transition matrix is not known, so the theory cannot say whether to trust the ranking."
-_CALLED = {
-    "cross_entropy": "Cross Entropy",
-    "co_teaching": "Co-teaching",
-    "rsl": "RSL",
-    "rsl_wm": "RSL_WM",
-    "stage1": "Stage 1: Cross Entropy on all labels",
-}
+_STAGE1 = "Stage 1: Cross Entropy on all labels"
 
 
 @dataclass(frozen=True)
@@ -129,7 +124,7 @@ def tone(verdict: Verdict | DataVerdict | None) -> tuple[str, str]:
 
 def called(name: str) -> str:
     """A method or stage as the paper writes it."""
-    return _CALLED.get(name, printable(name))
+    return _STAGE1 if name == "stage1" else printable(methods.called(name))
 
 
 def printable(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smallloss.criterion.selection import Selection
-from smallloss.report.compare import REFERENCE, compare
+from smallloss.report.compare import REFERENCE, compare, shares
 from smallloss.report.result import Result
 from smallloss.report.summary import (
     ClassRow,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 CLASSES_SHOWN = 20
+NET_SHOWN = 20  # letters: ours are shorter
 _STYLES = {"green": "bold green", "amber": "bold yellow", "red": "bold red", "grey": "bold"}
 
 
@@ -84,15 +85,17 @@ def render_selection(selection: Selection, console: "Console") -> None:
 def _methods(result: Result) -> "Table":
     table = _table(f"Accuracy on {printable(result.accuracy_on)}")
     table.add_column("method", no_wrap=True)
-    for name in ("best", "last", "seconds"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("net", no_wrap=True, overflow="ellipsis", max_width=NET_SHOWN)
+    columns = shares(result.accuracies)
+    for name in (*columns, "seconds"):
+        table.add_column(name.replace("mean of ", "mean of\n"), justify="right", no_wrap=True)
     table.add_column(f"beside {called(REFERENCE)}, 95 % interval")
     from rich.text import Text
 
     differences = compare(result.accuracies)
-    for found in result.accuracies:
+    for found, *taken in zip(result.accuracies, *columns.values(), strict=True):
         beside = differences[found.method].words if found.method in differences else ""
-        cells = (called(found.method), percent(found.best), percent(found.last), f"{found.seconds:,.0f}")
+        cells = (called(found.method), printable(found.net), *map(percent, taken), f"{found.seconds:,.0f}")
         table.add_row(*map(Text, cells), beside)
     return table
 

@@ -1,0 +1,84 @@
+"""A GPU that is too small, a step that is too large: sentences that name what to change, as one would type it."""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from smallloss.errors import InputError
+from smallloss.learning.recipe import Recipe
+
+
+@contextmanager
+def room(doing: str, advice: str) -> Iterator[None]:
+    """`with room("while stage 1 was scored", advice):` a GPU that runs out of memory inside is an InputError."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not _is_out_of_memory(error):
+            raise
+        raise InputError(f"The GPU ran out of memory {doing}. {advice}") from error
+
+
+def _is_out_of_memory(error: BaseException | None) -> bool:
+    """Also as the reason of another error: the end of a capture that failed raises one of its own."""
+    while error is not None:
+        if isinstance(error, torch.cuda.OutOfMemoryError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def less_data(*, resident: bool) -> str:
+    """What helps where no batch is to be made smaller."""
+    if not resident:
+        return "Choose a smaller net."
+    return 'Keep the data off it with --path streaming (Python: path="streaming"), or choose a smaller net.'
+
+
+@dataclass(frozen=True)
+class StepLimits:
+    """What can go wrong in the steps of a stage, in words. `settings` is the name of its recipe, as in stage1.lr."""
+
+    stage: str
+    settings: str
+    recipe: Recipe
+    checkpoint: Path | None  # of the stage; None where nothing is saved
+
+    @contextmanager
+    def steps(self, examples: int) -> Iterator[None]:
+        """Around the steps: a batch may be too large for the GPU, or too small for BatchNorm."""
+        batch = min(self.recipe.batch, examples)
+        less = self._change("Lower", "batch", batch // 2) if batch > 1 else "Choose a smaller net."
+        try:
+            with room(f"in a step of stage {self.stage}", less):
+                yield
+        except ValueError as error:
+            if "more than 1 value per channel" not in str(error):
+                raise
+            more = self._change("Raise", "batch", 2)
+            raise InputError(
+                f"BatchNorm cannot take statistics of one example in stage {self.stage}. {more}"
+            ) from error
+
+    def require_finite(self, loss: float, epoch: int) -> None:
+        if not math.isfinite(loss):
+            less = self._change("Lower", "lr", self.recipe.lr / 2)
+            raise InputError(f"The loss turned {loss} in epoch {epoch + 1} of stage {self.stage}. {less}")
+
+    def _change(self, verb: str, knob: str, value: float) -> str:
+        """Which setting to change, as one would type it, and what becomes of the run."""
+        name, now = f"{self.settings}.{knob}", f"{getattr(self.recipe, knob):g}"
+        typed = f'--set {name}={value:g} (Python: settings={{"{name}": {value:g}}})'
+        return f"{verb} {knob} (it is {now}): {typed}.{self._goes_on()}"
+
+    def _goes_on(self) -> str:
+        """The run folder takes a new setting until a stage that is trained by it has saved something."""
+        if self.checkpoint is None:
+            return ""
+        unused = not self.checkpoint.exists() and (self.stage == "stage1" or self.settings != "stage1")
+        what = "goes on from what is finished" if unused else "says what to delete to go on, or needs another --out"
+        return f" The same command with that {what}."

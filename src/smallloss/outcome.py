@@ -1,0 +1,68 @@
+"""What a run found, from what its methods learnt: the parts, the accuracies, the verdict."""
+
+import numpy as np
+
+from smallloss.criterion.data_verdict import DataVerdict
+from smallloss.criterion.selection import Selection
+from smallloss.criterion.trust import judge
+from smallloss.criterion.verdict import Verdict, check
+from smallloss.learning.inference import outputs
+from smallloss.learning.stage import Fitted
+from smallloss.learning.task import Task
+from smallloss.methods.presets import Settings
+from smallloss.methods.small_loss import Learned, Noise, choose
+from smallloss.methods.unknown_noise import NoiseFound
+from smallloss.report.result import Accuracy, Part
+from smallloss.run_files import net_name
+
+
+def judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
+    """A method that keeps no ledger of its own is judged beside plain cross entropy's."""
+    assert baseline.ledger is not None
+    baseline.score = baseline.ledger.score(settings.score)
+    baseline.evidence = f"{settings.score} over stage 1"
+    return baseline
+
+
+def parts_of(task: Task, settings: Settings, noise: Noise, evidence: Learned) -> list[Part]:
+    """The training part as the method selected it; the held-out part ranked among itself, out of sample."""
+    assert evidence.score is not None
+    score = evidence.score
+    train = evidence.selection or choose(task, settings, noise, score)
+    parts = [Part("train", task.train, train)]
+    if len(task.held_out):
+        # Rates and prior as the training part had them: of a small class perhaps nobody is held out.
+        names, quota = train.classes.tolist(), train.quota
+        prior = None if quota.prior is None else dict(zip(names, quota.prior.tolist(), strict=True))
+        known = Noise(dict(zip(names, quota.noise_rate.tolist(), strict=True)), prior=prior, upper=noise.upper)
+        parts.append(Part("held out", task.held_out, choose(task, settings, known, score, index=task.held_out)))
+    return parts
+
+
+def accuracy_of(task: Task, name: str, learned: Learned) -> Accuracy:
+    on = "test" if "test" in task.checks else "validation"
+    fitted = learned.fitted
+    at = task.checks[on]
+    right = outputs(task, fitted.network, at.dataset, at.index).argmax(1) == at.labels
+    validated = "validation" in task.checks
+    best, ten = (fitted.best[on], None) if validated else (None, fitted.mean_of_last_ten(on))
+    return Accuracy(name, best, fitted.last[on], fitted.seconds, right, str(net_name(learned.net)), ten)
+
+
+def verdict_of(
+    task: Task, noise: Noise, found: NoiseFound | None, selection: Selection
+) -> Verdict | DataVerdict | None:
+    """What the theory says: of T where it is known, of the estimate where that is all there is."""
+    if found is not None:
+        rows = task.train
+        return judge(
+            found.estimate,
+            selection,
+            found.probabilities[rows].astype(np.float32),  # as the folder keeps them, so that an audit says the same
+            np.array(task.dataset.classes)[task.dataset.labels[rows]],
+        )
+    return None if noise.transition is None else check(noise.transition, task.dataset.classes)
+
+
+def stages_of(everything: dict[str, Learned]) -> dict[str, Fitted]:
+    return {name: stage for learned in everything.values() for name, stage in learned.stages.items()}

@@ -1,0 +1,142 @@
+"""A GPU that is too small, a rate that is too high, a batch of one: sentences with what to type."""
+
+import contextlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from smallloss.criterion.ledger import LossLedger
+from smallloss.errors import InputError
+from smallloss.learning import inference
+from smallloss.learning import stage as stages
+from smallloss.learning.limits import StepLimits, room
+from smallloss.learning.recipe import Recipe
+from smallloss.learning.stage import Stage
+from smallloss.learning.stepper import Stepper
+from smallloss.methods.co_teaching import CoTeaching, Knobs
+from smallloss.methods.mixmatch import WeightedMixMatch
+from smallloss.methods.out_of_sample import HalfTraining
+from smallloss.methods.supervised import Supervised
+
+RECIPE = Recipe(epochs=2, batch=32, lr=0.1, schedule="constant", pad=1, crop_offsets=3)
+STREAM = r'Keep the data off it with --path streaming \(Python: path="streaming"\), or choose a smaller net\.'
+
+
+def full(*_: Any, **__: Any) -> Any:
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+
+
+def full_in_a_capture(*_: Any, **__: Any) -> Any:
+    """The end of a capture that failed raises an error of its own, over the one that was the reason."""
+    try:
+        full()
+    finally:
+        raise RuntimeError("operation failed due to a previous error during capture")
+
+
+def stage(task: Any, net: Any, recipe: Recipe = RECIPE, name: str = "stage1") -> Stage:
+    return Stage(task, name, Supervised(task, name, task.train, recipe), recipe, [net], ledger=LossLedger(96))
+
+
+@pytest.mark.parametrize("failure", [full, full_in_a_capture])
+def test_a_step_that_does_not_fit_names_a_smaller_batch(failure, make_task, make_net, monkeypatch, tmp_path):
+    monkeypatch.setattr(Stepper, "_step", failure)
+    words = (
+        r"out of memory in a step of stage stage1\. Lower batch \(it is 32\): --set stage1\.batch=16 "
+        r'\(Python: settings=\{"stage1\.batch": 16\}\)\.'
+    )
+    with pytest.raises(InputError, match=words + "$"):
+        stage(make_task(), make_net()).fit()
+    with pytest.raises(InputError, match=words + " The same command with that goes on from what is finished"):
+        stage(make_task(folder=tmp_path), make_net()).fit()
+    with pytest.raises(InputError, match=r"batch \(it is 1000\): --set rsl\.batch=40 "):  # of 80 examples
+        stage(make_task(), make_net(), replace(RECIPE, batch=1000), "rsl").fit()
+    with pytest.raises(InputError, match=r"a step of stage stage1\. Choose a smaller net"):
+        stage(make_task(), make_net(), replace(RECIPE, batch=1)).fit()
+
+
+@pytest.mark.parametrize("path, words", [("resident", STREAM), ("streaming", r"Choose a smaller net\.")])
+def test_data_and_scoring_that_do_not_fit_name_what_helps(path, words, make_task, make_net, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(stages, "Inputs", full)
+        with pytest.raises(InputError, match=f"holding the data and the network of stage stage1. {words}"):
+            stage(make_task(path=path), make_net())
+    for scored_by in ("score", "predict", "recompute_batchnorm"):
+        with monkeypatch.context() as patch:
+            patch.setattr(stages, scored_by, full)
+            recipe = replace(RECIPE, ema=0.9, ema_batchnorm="recompute")
+            with pytest.raises(InputError, match=f"out of memory while stage stage1 was scored. {words}"):
+                stage(make_task(path=path), make_net(), recipe).fit()
+
+
+def test_predictions_that_do_not_fit_are_sentences(make_task, make_net, monkeypatch):
+    task = make_task()
+    network = stage(task, make_net()).network
+    monkeypatch.setattr(inference, "probabilities", full)
+    with pytest.raises(InputError, match=f"predicting with the final network. {STREAM}"):
+        inference.outputs(task, network, task.dataset, np.arange(3))
+    with pytest.raises(InputError, match=r"predicting 5 new examples\. Give fewer of them at a time\."):
+        inference.predict_probabilities(network, task.dataset, task.dataset.inputs[:5])
+
+
+def test_any_other_failure_stays_what_it_is():
+    with pytest.raises(RuntimeError, match="mine"), room("here", "Do something."):
+        raise RuntimeError("mine")
+    with pytest.raises(InputError, match=r"out of memory here\. Do something\."), room("here", "Do something."):
+        with contextlib.suppress(KeyError):
+            raise KeyError
+        full_in_a_capture()
+
+
+@pytest.mark.parametrize(
+    "make, name",
+    [
+        (lambda task: Supervised(task, "stage1", task.train, RECIPE), "stage1"),
+        (lambda task: Supervised(task, "rsl", task.train, RECIPE), "rsl"),
+        (lambda task: HalfTraining(task, "half1", task.train, task.held_out, RECIPE), "stage1"),
+        (lambda task: CoTeaching(task, task.train, RECIPE, 0.1, Knobs()), "stage1"),
+        (lambda _: WeightedMixMatch, "rsl_wm"),
+    ],
+)
+def test_every_objective_knows_the_name_of_its_settings(make, name, make_task):
+    assert make(make_task()).recipe_name == name
+
+
+def test_a_loss_that_is_no_number_names_half_the_rate(make_task, make_net):
+    class Breaks(Supervised):
+        def loss(self, *args: Any) -> Any:
+            return super().loss(*args) * float("nan")
+
+    task = make_task()
+    broken = Stage(task, "half0", Breaks(task, "half0", task.train, RECIPE), RECIPE, [make_net()])
+    words = r"nan in epoch 1 of stage half0\. Lower lr \(it is 0\.1\): --set stage1\.lr=0\.05 "
+    with pytest.raises(InputError, match=words + r'\(Python: settings=\{"stage1\.lr": 0\.05\}\)'):
+        broken.fit()
+
+
+def test_what_a_changed_setting_leads_to_is_told_as_the_run_folder_has_it(tmp_path):
+    """It takes a new setting until a stage that is trained by it has saved something."""
+    saved, not_yet = tmp_path / "rsl_wm.safetensors", tmp_path / "half0.safetensors"
+    saved.touch()
+    goes_on, refused = "that goes on from what is finished", "that says what to delete to go on, or needs another --out"
+    for name, settings, checkpoint, words in [
+        ("stage1", "stage1", not_yet, goes_on),
+        ("rsl_wm", "rsl_wm", not_yet, goes_on),
+        ("rsl_wm", "rsl_wm", saved, refused),
+        ("half0", "stage1", not_yet, refused),
+    ]:
+        with pytest.raises(InputError, match=words):
+            StepLimits(name, settings, RECIPE, checkpoint).require_finite(float("inf"), 3)
+
+
+def test_batchnorm_of_one_example_is_a_sentence(make_task):
+    flat = nn.Sequential(nn.Flatten(), nn.Linear(192, 4), nn.BatchNorm1d(4), nn.Linear(4, 3))
+    words = r"statistics of one example in stage stage1\. Raise batch \(it is 1\): --set stage1\.batch=2 "
+    with pytest.raises(InputError, match=words):
+        stage(make_task(), flat, replace(RECIPE, batch=1)).fit()
+    plain = nn.Sequential(nn.Flatten(), nn.Linear(192, 3))
+    assert stage(make_task(), plain, replace(RECIPE, batch=1, lr=0.001)).fit().last["steps"] == 80

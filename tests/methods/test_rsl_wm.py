@@ -1,0 +1,52 @@
+"""RSL_WM without unlabeled data, and without a second look."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from smallloss.learning import stage
+from smallloss.learning.recipe import Recipe
+from smallloss.methods import presets
+from smallloss.methods.mixmatch import MixMatchSettings
+from smallloss.methods.rsl_wm import _told, train
+from smallloss.methods.small_loss import Noise, choose
+
+RECIPE = Recipe(epochs=3, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
+NOISE = Noise(noise_rate=0.2)
+
+
+def settings(**changes: Any) -> presets.Settings:
+    how = MixMatchSettings(steps_per_epoch=3, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average")
+    small = presets.Settings("test", "small-convnet", RECIPE, RECIPE, replace(RECIPE, epochs=5, batch=8, ema=0.9), how)
+    return presets.change(small, changes)
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_rsl_wm_tells_when_it_had_no_unlabeled_data(rounds, make_task):
+    how = settings(**{"mixmatch.rounds": rounds, "mixmatch.second_beta": 0.0})
+    told = {}
+    for rate in (0.0, 0.2):
+        notes = train(make_task(), how, Noise(noise_rate=rate)).selection.notes
+        told[rate] = [note for note in notes if "no unlabeled data" in note]
+    assert told[0.2] == []
+    (note,) = told[0.0]
+    assert note.startswith("Every training example was selected: RSL_WM")
+
+
+def test_rsl_wm_tells_on_which_side_of_the_second_look(make_task):
+    chosen = choose(make_task(), settings(), NOISE, np.arange(96.0))
+    all_of_them, some = np.ones(80), np.r_[0.0, np.ones(79)]
+    assert "selected before its second look:" in _told(chosen, all_of_them, some).notes[-1]
+    assert "selected after its second look:" in _told(chosen, some, all_of_them).notes[-1]
+    assert _told(chosen, some, some) is chosen
+
+
+def test_statistics_are_taken_only_for_epochs_that_are_looked_at(make_task, monkeypatch):
+    """Without a second look nobody scores an epoch of RSL_WM: only accuracies are taken."""
+    asked = []
+    monkeypatch.setattr(stage, "recompute_batchnorm", lambda network, batches: asked.append(network))
+    changes = {"rsl_wm.ema_batchnorm": "recompute", "rsl_wm.evaluate_every": 5}
+    train(make_task(), settings(**changes), NOISE)
+    assert len(asked) == 1
