@@ -97,7 +97,7 @@ def right_probability(labelled: np.ndarray, T: np.ndarray) -> np.ndarray:
     solved for and moved into the simplex. Counts are calibrated where a network's own probabilities are not.
     """
     shares = labelled / np.maximum(labelled.sum(1, keepdims=True), 1)
-    h = np.clip(np.linalg.lstsq(T.T, shares.T, rcond=None)[0].T, 0, None)
+    h = np.clip(shares @ np.linalg.pinv(T), 0, None)
     h /= np.maximum(h.sum(1, keepdims=True), 1e-12)
     total = h @ T
     return np.divide(h * T.diagonal(), total, out=np.zeros_like(h), where=total > 0)
