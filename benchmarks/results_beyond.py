@@ -66,15 +66,16 @@ def _estimates(rows: list[dict[str, Any]]) -> list[list[str]]:
 def verdicts() -> str:
     rows = latest(lines("verdicts.jsonl"), "cell", "seed")
     cells = [
-        [row["cell"], str(row["seed"]), str(row["audits"]), f"{100 * row['kept_precision']:.1f}", row["without_answers"],
-         *(f"{100 * row[key]:.2f}" for key in ("trust", "caution", "do_not_trust"))]
+        [row["cell"], str(row["seed"]), str(row["audits"]), f"{100 * row['kept_precision']:.1f}",
+         row["without_answers"], *(f"{100 * row[key]:.2f}" for key in ("trust", "caution", "do_not_trust"))]
         for row in rows
     ]  # fmt: skip
+    head = ["cell", "seed", "audits", "kept precision", "without answers", "trust", "caution", "do not trust"]
     return (
         "## The verdict with a 60-answer audit (`verdicts.jsonl`)\n\nShare (%) of simulated audits, each 40 kept "
         "and 20 dropped examples answered by the truth, that end in each verdict; before them the true precision of "
         "what is kept and the verdict without answers.\n\n"
-        + table(["cell", "seed", "audits", "kept precision", "without answers", "trust", "caution", "do not trust"], cells)
+        + table(head, cells)
         + "\n" + made(rows)
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ _HOMES = {
     "LossLedger": "smallloss.criterion.ledger",
     "Selection": "smallloss.criterion.selection",
     "select": "smallloss.criterion.selection",
+    "estimate": "smallloss.criterion.estimate",  # noise rates that nobody knows
     "check": "smallloss.criterion.verdict",
     "Verdict": "smallloss.criterion.verdict",
     "corrupt": "smallloss.criterion.corrupt",
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from smallloss.cleaning import clean as clean
     from smallloss.criterion import transition as transition
     from smallloss.criterion.corrupt import corrupt as corrupt
+    from smallloss.criterion.estimate import estimate as estimate
     from smallloss.criterion.ledger import LossLedger as LossLedger
     from smallloss.criterion.selection import Selection as Selection
     from smallloss.criterion.selection import select as select

@@ -269,6 +269,9 @@ def test_names_and_codes_say_the_same():
     by_name, by_code = estimate(P, names[labels], classes=names), estimate(P, labels, classes=names)
     np.testing.assert_array_equal(by_name.noise_rate, by_code.noise_rate)
     assert list(by_name.classes) == ["cat", "ant", "bee"]
+    in_order = estimate(P[:, [1, 2, 0]], names[labels])
+    assert list(in_order.classes) == ["ant", "bee", "cat"]
+    np.testing.assert_allclose(in_order.noise_rate, by_name.noise_rate[[1, 2, 0]], atol=0.02)
 
 
 def test_a_seed_repeats_itself_and_another_does_not():
@@ -288,7 +291,8 @@ EVEN, ZEROS = np.full((4, 2), 0.5), np.zeros(4, dtype=int)
         ((np.full((4, 1), 1.0), ZEROS), {}, "two or more classes"),
         ((EVEN, ZEROS[:3]), {}, "4 rows of probabilities but 3 labels"),
         ((EVEN, ZEROS + 2), {}, "2 at position 0; the codes go from 0 to 1"),
-        ((EVEN, np.array(list("abab"))), {}, "not among the classes"),
+        ((EVEN, np.array(list("abac"))), {}, "2 columns and the labels 3 different names"),
+        ((EVEN, np.array(list("abab"))), {"classes": ["a", "c"]}, "'b', which is not among the classes"),
         ((EVEN, ZEROS), {"classes": ["a"]}, "1 classes, but the probabilities have 2 columns"),
         ((np.array([[0.5, 0.5]] * 3 + [[0.5, 0.9]]), ZEROS), {}, "index 3 sum to 1.4"),
         ((np.array([[0.5, 0.5], [-0.5, 1.5]] * 2), ZEROS), {}, "index 1 are not all finite"),

@@ -38,11 +38,11 @@ def estimate(
 ) -> Estimate:
     """T by counting (measured), p near the label counts, η by the bridge (methods 8), and how sure each is.
 
-    `probabilities` are out of sample, (n, c); a row of NaN was never seen. `labels` are codes, or names with
-    `classes` in the order of the columns. `margin` ranks the predictions where given (the logits' does not saturate).
-    `contradicted`, whether a training that saw the label predicts another class at its end, tells of the examples that
-    no prediction is confident of. `trusted` is (index, true labels) of a random sample; `audited` is (index, is_right)
-    of examples drawn at random within their label.
+    `probabilities` are out of sample, (n, c); a row of NaN was never seen. `labels` are codes, or names, the columns
+    being in their sorted order or in that of `classes`. `margin` ranks the predictions where given (the logits' does
+    not saturate). `contradicted`, whether a training that saw the label predicts another class at its end, tells of the
+    examples that no prediction is confident of. `trusted` is (index, true labels) of a random sample; `audited` is
+    (index, is_right) of examples drawn at random within their label.
     """
     P, given, names = checked(probabilities, labels, classes)
     seen = np.flatnonzero(~np.isnan(P[:, 0]))

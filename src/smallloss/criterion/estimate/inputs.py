@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smallloss.criterion.labels import encode_among, listed, to_numpy
+from smallloss.criterion.labels import encode, encode_among, listed, to_numpy
 from smallloss.errors import InputError
 
 Matrix = NDArray[np.float64]
@@ -25,7 +25,7 @@ def checked(probabilities: Any, labels: Any, classes: Any) -> tuple[Matrix, Code
             f"classes; these are {P.dtype} of shape {P.shape}."
         )
     c = P.shape[1]
-    names = list(range(c)) if classes is None else to_numpy(classes).tolist()
+    names = _names(labels, c) if classes is None else to_numpy(classes).tolist()
     if len(names) != c:
         raise InputError(f"classes names {len(names)} classes, but the probabilities have {c} columns.")
     codes = codes_among("The labels", labels, names)
@@ -35,6 +35,20 @@ def checked(probabilities: Any, labels: Any, classes: Any) -> tuple[Matrix, Code
     sums = P.sum(axis=1)
     _refuse_bad_rows(P, sums)
     return P / sums[:, None], codes, names
+
+
+def _names(labels: Any, c: int) -> list[Any]:
+    """Of labels that are no codes: themselves, sorted, if there is one for each column."""
+    array = to_numpy(labels)
+    if array.dtype.kind in "iu" or array.ndim != 1 or array.size == 0:
+        return list(range(c))
+    names: list[Any] = encode(array)[0].tolist()
+    if len(names) != c:
+        raise InputError(
+            f"The probabilities have {c} columns and the labels {len(names)} different names ({listed(names)}); name "
+            "the classes in the order of the columns (classes=)."
+        )
+    return names
 
 
 def codes_among(what: str, labels: Any, names: list[Any]) -> Codes:
