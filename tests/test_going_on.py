@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from smallloss import run_folder
 from smallloss.cli import main
 from smallloss.errors import InputError
+from smallloss.methods import presets
 from smallloss.run_folder import RunFolder, read_config
 
 RECIPE = {"lr": 0.1, "epochs": 3}
@@ -57,9 +59,13 @@ def test_a_setting_may_change_until_a_stage_was_trained_by_it(stages, free, name
     with RunFolder(tmp_path, other) as folder:
         assert f"settings.{name} was" in folder.changed
         assert "now 0.7" in folder.changed
-    assert read_config(tmp_path) == {"smallloss_run": 1, **other}
-    with RunFolder(tmp_path, other) as folder:
-        assert not folder.changed
+    assert read_config(tmp_path) == {"smallloss_run": 1, **other, "changed": folder.changed}
+    with RunFolder(tmp_path, other) as again:
+        assert again.changed == folder.changed  # a stop in between does not hide it
+
+
+def test_every_group_of_settings_has_its_stage():
+    assert {*presets._GROUPS} - {"stage1"} <= {*run_folder._FIRST_USED}
 
 
 def test_only_settings_may_change(tmp_path):
@@ -125,9 +131,13 @@ def test_a_step_that_was_too_large_does_not_cost_stage_1(tiny, tmp_path, monkeyp
 
     status, said = clean(ruined, 0.05)
     assert status == 0
-    assert "settings.rsl_wm.lr was 1e+30, now 0.05" in said.splitlines()[9]
+    (changed,) = (line for line in said.splitlines() if line.startswith("changed "))
+    assert "settings.rsl_wm.lr was 1e+30, now 0.05" in changed
     assert (ruined / "metrics.jsonl").read_text().startswith(first)  # seconds and all
-    for name in ("config.json", "ledger.npz", "selection.npz", "examples.csv", "model.safetensors"):
+    config = read_config(ruined)
+    assert "settings.rsl_wm.lr was 1e+30" in config.pop("changed")
+    assert config == read_config(whole)
+    for name in ("ledger.npz", "selection.npz", "examples.csv", "model.safetensors"):
         assert (ruined / name).read_bytes() == (whole / name).read_bytes(), name
     status, said = clean(ruined, 0.04)
     assert status == 2

@@ -28,7 +28,7 @@ def choices(
         "input": _input(task.dataset),
         "held out": f"{_held_out(task)}; accuracy is taken on {accuracy_on}",
         "device": _device(task.device, asked["device"]),
-        "preset": _preset(settings.preset, task.device.type, asked),
+        "preset": _preset(settings.preset, task, asked),
         "net": _net(task.dataset, settings, asked),
         "epochs": _epochs(settings, asked),
         "method": _method(asked["method"]),
@@ -73,10 +73,13 @@ def _device(device: torch.device, asked: str) -> str:
     return f"{device.type}, {'since no GPU is here' if asked == 'auto' else _AS_ASKED}"
 
 
-def _preset(name: str, device: str, asked: Mapping[str, Any]) -> str:
+def _preset(name: str, task: Task, asked: Mapping[str, Any]) -> str:
     if asked["preset"] is not None:
         return f"{name}, {_AS_ASKED}"
-    return f"{name}, since {'a' if device == 'cuda' else 'no'} GPU is {'here' if asked['device'] == 'auto' else 'used'}"
+    on_gpu = task.device.type == "cuda"
+    if on_gpu and not task.dataset.is_image:
+        return f"{name}, since the inputs are features"
+    return f"{name}, since {'a' if on_gpu else 'no'} GPU is {'here' if asked['device'] == 'auto' else 'used'}"
 
 
 def _net(dataset: Dataset, settings: Settings, asked: Mapping[str, Any]) -> str:

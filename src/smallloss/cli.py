@@ -26,7 +26,7 @@ _DATA = (
 )
 _FEATURES = "What the network sees in place of DATA: .npy in the order of DATA, or .npz or .parquet with ids"
 _BACKBONE = "What makes such features of pictures or texts: timm:NAME, hf:NAME or FOLDER, module:function"
-_PRIOR = "How frequent the true classes are: uniform, or left out: from T, else no balancing"
+_PRIOR = "How frequent the true classes are: uniform; left out: from T, or estimated with the rates, else no balancing"
 _CORRUPT = "Corrupt on purpose: uniform:0.5, pairwise:0.4, structured:0.4"
 _PATH = "Where the data is while a network learns: resident (on the device), streaming (read batch by batch) or auto"
 _RATES = "Share of wrong labels: 0.2, or cat=0.3,dog=0.1, or a csv of label,noise_rate"

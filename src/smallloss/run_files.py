@@ -48,7 +48,7 @@ def write_run(folder: RunFolder, result: Result, learned: Learned, evidence: Lea
             "noise_rate": np.asarray(selection.quota.noise_rate, dtype=np.float64),
         },
     )
-    state = learned.fitted.network.module.state_dict()
+    state = learned.fitted.network.tensors()
     # Cloned: weights that a module uses twice share memory, which safetensors refuses.
     weights = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in state.items()}
     data = result.dataset
@@ -100,7 +100,7 @@ def _weights(module: nn.Module) -> str:
     digest = hashlib.sha256()
     for name, tensor in module.state_dict().items():
         digest.update(name.encode())
-        if not is_lazy(tensor):  # it has no values before it has seen an input
+        if isinstance(tensor, torch.Tensor) and not is_lazy(tensor):  # that has no values before it has seen an input
             digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()[:_DIGITS]
 

@@ -52,6 +52,10 @@ class RunFolder:
         if different:
             self._refuse_unless_unused(different)
             self.changed = f"{_in_words(different)}; nothing was trained by that yet, so the run goes on"
+        elif marker.exists():
+            self.changed = str(before.get("changed", ""))
+        if self.changed:
+            config["changed"] = self.changed
         sweep(self.path)
         if different or not marker.exists():
             write_json(marker, config)
@@ -143,7 +147,8 @@ def read_config(path: Path) -> dict[str, Any]:
 def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> dict[str, tuple[Any, Any]]:
     """What another command would change: name -> what it was, what it is now."""
     found: dict[str, tuple[Any, Any]] = {}
-    free = {"version", "versions", "source", "label", "chosen"}  # an upgrade, moved data or words must not end a run
+    # An upgrade, moved data or words must not end a run.
+    free = {"version", "versions", "source", "label", "chosen", "changed"}
     for name in sorted((old.keys() | new.keys()) - free):
         before, after = old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):

@@ -80,3 +80,17 @@ def test_predict_before_fit_says_so():
 def test_one_class_is_a_sentence():
     with pytest.raises(InputError, match="carries the label 'a': at least two classes"):
         sl.RSLClassifier(noise_rate=0.1, epochs=1).fit(np.eye(4), ["a"] * 4)
+
+
+def test_random_state_is_as_scikit_learn_has_it():
+    X, y = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32), np.arange(60) % 2
+
+    def fitted(random_state):
+        return sl.RSLClassifier(noise_rate=0.1, epochs=1, random_state=random_state).fit(X, y).predict_proba(X)
+
+    first, second = (fitted(np.random.RandomState(3)) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert (first != fitted(np.random.RandomState(4))).any()
+    assert fitted(None).shape == (60, 2)
+    with pytest.raises(InputError, match=r"random_state is 1\.5"):
+        fitted(1.5)

@@ -1,6 +1,5 @@
 """A GPU that is too small, a rate that is too high, a batch of one: sentences with what to type."""
 
-import contextlib
 from dataclasses import replace
 from typing import Any
 
@@ -87,9 +86,10 @@ def test_any_other_failure_stays_what_it_is():
     with pytest.raises(RuntimeError, match="mine"), room("here", "Do something."):
         raise RuntimeError("mine")
     with pytest.raises(InputError, match=r"out of memory here\. Do something\."), room("here", "Do something."):
-        with contextlib.suppress(KeyError):
-            raise KeyError
         full_in_a_capture()
+    for words in ("CUDA error: out of memory", "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate"):
+        with pytest.raises(InputError, match=r"out of memory here\."), room("here", "Do something."):
+            raise RuntimeError(words)
 
 
 @pytest.mark.parametrize(

@@ -145,3 +145,19 @@ def test_workers_read_whatever_is_read(make_task, monkeypatch):
     fitted = Stage(task, "stage1", objective, recipe, [norm], ledger=LossLedger(96)).fit()
     inference.outputs(task, fitted.network, task.dataset, np.arange(96))
     assert asked == [1] * 6  # two plans of steps, statistics, scores, one check, the end
+
+
+class Counting(nn.Linear):
+    """Saves more than tensors."""
+
+    def get_extra_state(self) -> dict[str, int]:
+        return {"seen": 3}
+
+    def set_extra_state(self, state: dict[str, int]) -> None:
+        pass
+
+
+def test_what_a_module_saves_beside_tensors_is_its_own_affair(tiny, tmp_path):
+    net = nn.Sequential(nn.Flatten(), Counting(192, 3))
+    run = sl.clean((tiny.inputs, tiny.labels), tmp_path / "run", net=net, noise_rate=0.2, epochs=2, progress=False)
+    assert run.predict(tiny.inputs[:5]).shape == (5,)

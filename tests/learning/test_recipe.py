@@ -28,7 +28,7 @@ from smallloss.learning.recipe import Recipe
         ({"batchnorm_momentum": 0.0}, r"^batchnorm_momentum is 0.0; it must lie in \(0, 1\]"),
         ({"weight_decay": -0.1}, "^weight_decay is -0.1; it must be at least 0"),
         ({"pad": -1}, "^pad is -1; it must be at least 0"),
-        ({"crop_offsets": 10}, "^crop_offsets is 10; with pad 4 it must be 9, as it is when left out, or 8"),
+        ({"crop_offsets": 10}, "^crop_offsets is 10; with pad 4 it must be 9 or 8, or none"),
         ({"crop_offsets": 7}, "^crop_offsets is 7; with pad 4 it must be 9"),
         ({"pad": 0, "crop_offsets": 0}, "^crop_offsets is 0; with pad 0 it must be 1"),
     ],

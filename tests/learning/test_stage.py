@@ -390,6 +390,8 @@ def test_where_nothing_validates_the_last_ten_epochs_are_evaluated_one_by_one(ma
     del fitted.history[5]["test"]
     assert fitted.mean_of_last_ten("test") is None
     assert build_stage(task, "sgd", make_net(), replace(SGD, epochs=9)).fit().mean_of_last_ten("test") is None
+    unasked = build_stage(task, "sgd", make_net(), replace(SGD, epochs=13, evaluate_every=13)).fit()
+    assert ["test" in row for row in unasked.history] == [False] * 12 + [True]
 
 
 @pytest.mark.parametrize("ties, epoch", [("later", 2), ("earlier", 1)])

@@ -43,11 +43,19 @@ def test_what_was_asked_for_is_not_fitted():
     fast = presets.get("fast")
     assert fitted(50, "fast", preset="fast") == fast
     assert fitted(10**5, "cpu", epochs=30).stage1.epochs == 30
-    own = fitted(50, "fast", changes={"stage1.batch": "32", "rsl.epochs": 3, "rsl.lr": 0.3})
-    assert (own.stage1.batch, own.stage1.lr) == (32, fast.stage1.lr)  # whoever chooses a batch chose the step for it
+    own = fitted(50, "fast", changes={"stage1.batch": "64", "rsl.epochs": 3, "rsl.lr": 0.3})
+    assert (own.stage1.batch, own.stage1.lr) == (64, fast.stage1.lr / 2)  # a step follows its batch, whoever chose that
+    assert fitted(50, "fast", changes={"stage1.batch": 1024}).stage1.lr == fast.stage1.lr
     assert (own.rsl.batch, own.rsl.epochs, own.rsl.lr) == (8, 3, 0.3)
 
 
 def test_features_are_left_as_the_preset_has_them():
     features = Dataset(np.zeros((50, 3), np.float32), np.arange(50) % 2, ("a", "b"))
     assert fitting.choose(None, "cpu", features) == presets.choose(None, "cpu", features)
+
+
+def test_features_are_learnt_alike_with_and_without_a_gpu():
+    """In the batches of `fast` 50 of them are one step an epoch, and the average stays what it was at random."""
+    features = Dataset(np.zeros((50, 3), np.float32), np.arange(50) % 2, ("a", "b"))
+    assert fitting.choose(None, "cuda", features) == fitting.choose(None, "cpu", features)
+    assert fitting.choose("fast", "cuda", features).preset == "fast"

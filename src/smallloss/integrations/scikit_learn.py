@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from smallloss import methods
@@ -59,7 +60,7 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
         settings = fitting.choose(
             self.preset, device.type, self._dataset, net=self.net, epochs=self.epochs, changes=self.settings
         )
-        seed = whole(self.random_state, "random_state")
+        seed = _seed(self.random_state)
         task = Task(self._dataset, np.arange(len(names)), {}, seed=seed, device=device)
         rate = self.noise_rate
         if isinstance(rate, Mapping):
@@ -81,3 +82,10 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
         """The most probable class of each example."""
         best = self.predict_proba(X).argmax(1)
         return self.classes_[best]
+
+
+def _seed(random_state: Any) -> int:
+    """As everywhere in scikit-learn: a whole number, a RandomState to draw one from, or None for any."""
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31))
+    return whole(random_state, "random_state")

@@ -11,6 +11,8 @@ import torch
 from smallloss.errors import InputError
 from smallloss.learning.recipe import Recipe
 
+_OUT_OF_MEMORY = ("CUDA error: out of memory", "ALLOC_FAILED")  # torch has no type for what its libraries lack
+
 
 @contextmanager
 def room(doing: str, advice: str) -> Iterator[None]:
@@ -26,7 +28,7 @@ def room(doing: str, advice: str) -> Iterator[None]:
 def _is_out_of_memory(error: BaseException | None) -> bool:
     """Also as the reason of another error: the end of a capture that failed raises one of its own."""
     while error is not None:
-        if isinstance(error, torch.cuda.OutOfMemoryError):
+        if isinstance(error, torch.cuda.OutOfMemoryError) or any(words in str(error) for words in _OUT_OF_MEMORY):
             return True
         error = error.__cause__ or error.__context__
     return False

@@ -33,7 +33,8 @@ class Network:
             return run(x).float()
 
     def tensors(self) -> dict[str, Tensor]:
-        return dict(self.module.state_dict(keep_vars=False))
+        """Weights and buffers; what else a module of the user's own saves is its own affair."""
+        return {name: value for name, value in self.module.state_dict().items() if isinstance(value, Tensor)}
 
 
 def _own_buffers(module: nn.Module) -> None:
@@ -123,8 +124,9 @@ def batchnorms(module: nn.Module) -> list[nn.modules.batchnorm._BatchNorm]:
     return [layer for layer in module.modules() if isinstance(layer, nn.modules.batchnorm._BatchNorm)]
 
 
-def has_dropout(module: nn.Module) -> bool:
-    return any(isinstance(layer, nn.modules.dropout._DropoutNd) for layer in module.modules())
+def may_draw(module: nn.Module) -> bool:
+    """Ours draw nothing in a step; a module of the user's own may, in ways that cannot be seen (dropout in forward)."""
+    return not type(module).__module__.startswith("smallloss.")
 
 
 def build_optimiser(networks: Sequence[Network], recipe: Recipe, rate: Tensor) -> torch.optim.Optimizer:

@@ -88,10 +88,10 @@ class Recipe:
         if self.crop_offsets is None or isinstance(self.crop_offsets, _Derived):
             object.__setattr__(self, "crop_offsets", _Derived(every))
         elif self.crop_offsets not in (every, every - 1) or self.crop_offsets < 1:
-            fewer = f", or {every - 1}" if self.pad else ""
+            fewer = f" or {every - 1}" if self.pad else ""
             raise InputError(
-                f"crop_offsets is {self.crop_offsets}; with pad {self.pad} it must be {every}, as it is when left out"
-                f"{fewer}"
+                f"crop_offsets is {self.crop_offsets}; with pad {self.pad} it must be {every}{fewer}, or none, which "
+                "is the first"
             )
 
     def augmentation(self, *, flip: bool) -> Augmentation:

@@ -17,7 +17,7 @@ from smallloss.learning.networks import (
     Network,
     WeightAverage,
     build_optimiser,
-    has_dropout,
+    may_draw,
     optimiser_tensors,
     recompute_batchnorm,
     set_batchnorm_momentum,
@@ -97,7 +97,7 @@ class Stage:
             recipe.schedule, recipe.lr, objective.total_steps(recipe.epochs),
             warmup=recipe.warmup_steps, milestones=recipe.milestones, factor=recipe.factor,
         )  # fmt: skip
-        self._random = any(has_dropout(module) for module in modules)
+        self._random = any(may_draw(module) for module in modules)
         self.stepper = Stepper(
             objective, self.networks, self.averages, self.optimiser, self.inputs, rate, rates,
             capture=True, random=self._random,
@@ -160,8 +160,10 @@ class Stage:
         """What follows the steps: scores, accuracies, and what the method makes of them."""
         begun = time.perf_counter()
         recorded = epoch in self.record
-        least = _TEN if self.task.checks.keys() == {"test"} else 1  # epochs at the end, evaluated one by one
-        evaluated = (epoch + 1) % self.recipe.evaluate_every == 0 or epoch + least >= self.recipe.epochs
+        every = self.recipe.evaluate_every
+        # The last ten one by one, but for a stage that nobody asks the accuracy of.
+        least = _TEN if self.task.checks.keys() == {"test"} and every < self.recipe.epochs else 1
+        evaluated = (epoch + 1) % every == 0 or epoch + least >= self.recipe.epochs
         if recorded or evaluated:
             self._refresh_average(epoch)
         if recorded and self.ledger is not None:

@@ -35,11 +35,16 @@ def choose(
     n, asked = len(dataset), {*(changes or {})}
     if epochs is not None or device != "cpu":
         asked |= {"stage1.epochs", "rsl.epochs"}
-    return replace(settings, stage1=_fit("stage1", settings.stage1, n, asked), rsl=_fit("rsl", settings.rsl, n, asked))
+    tried = presets.get(settings.preset)
+    return replace(
+        settings,
+        stage1=_fit("stage1", settings.stage1, tried.stage1.batch, n, asked),
+        rsl=_fit("rsl", settings.rsl, tried.rsl.batch, n, asked),
+    )
 
 
-def _fit(stage: str, recipe: Recipe, n: int, asked: Collection[str]) -> Recipe:
-    """One recipe for n pictures; `asked` are the knobs to leave alone, as "stage1.lr"."""
+def _fit(stage: str, recipe: Recipe, tried: int, n: int, asked: Collection[str]) -> Recipe:
+    """One recipe for n pictures; `asked` are the knobs to leave alone, as "stage1.lr". `tried`: the preset's batch."""
     epochs, batch, lr, warmup = recipe.epochs, recipe.batch, recipe.lr, recipe.ema_warmup
     if f"{stage}.epochs" not in asked:
         epochs = min(epochs, max(_FEWEST_EPOCHS, _VIEWS // n))
@@ -47,7 +52,7 @@ def _fit(stage: str, recipe: Recipe, n: int, asked: Collection[str]) -> Recipe:
         batch = min(batch, max(_SMALLEST_BATCH, _power_of_two(n // _STEPS)))
     if f"{stage}.lr" not in asked:
         # The noise of a step goes with its square over the batch: it stays what the preset was tried with.
-        lr *= (batch / recipe.batch) ** 0.5
+        lr *= min(1.0, batch / tried) ** 0.5
     if f"{stage}.ema_warmup" not in asked and recipe.ema is not None:
         warmup |= epochs * n / batch < _MEMORIES / (1 - recipe.ema)
     return replace(recipe, epochs=epochs, batch=batch, lr=lr, ema_warmup=warmup)

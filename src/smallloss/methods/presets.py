@@ -149,17 +149,20 @@ def choose(
 ) -> Settings:
     """A preset by the hardware unless one is named, a net by the data unless one is given, then single changes.
 
-    Without a dataset, as long as it was not read: the preset's net is then that of pictures.
+    Without a dataset, as long as it was not read: the preset's net is then that of pictures. Features take `cpu` on a
+    GPU too: their net is as small there, and the batches of `fast` would be a few steps an epoch.
     """
     named: dict[str, Any] = {}
     if epochs is not None:
         named |= {"stage1.epochs": epochs, "rsl.epochs": epochs, "rsl_wm.epochs": epochs}
-    if dataset is not None and not dataset.is_image:
+    features = dataset is not None and not dataset.is_image
+    if dataset is not None and features:
         decay = _features_decay(len(dataset), dataset.in_shape[0])
         named |= {"net": "mlp", **{f"{stage}.weight_decay": decay for stage in ("stage1", "rsl", "rsl_wm")}}
     if net is not None:
         named["net"] = net
-    return change(get(preset or ("fast" if device == "cuda" else "cpu")), named | dict(changes or {}))
+    by_hardware = "fast" if device == "cuda" and not features else "cpu"
+    return change(get(preset or by_hardware), named | dict(changes or {}))
 
 
 def _features_decay(n: int, d: int) -> float:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 from torch import nn
 
 from smallloss.criterion.audit import found_wrong, pin
@@ -49,8 +48,7 @@ class Learned:
 
 def new_network(task: Task, net: Any, purpose: str) -> nn.Module:
     """Fresh random weights (the paper starts every stage anew), the same for the same seed and purpose."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(task.draws.init_seed(purpose))
+    with task.draws.by_modules(purpose, on_device=False):
         # A module of the user's own is copied: a stage must not train on from another, nor change its network.
         own = copied(net) if isinstance(net, nn.Module) else net
         return build(own, classes=task.classes, in_shape=task.dataset.in_shape)

@@ -6,6 +6,7 @@ import numpy as np
 
 from smallloss.criterion.estimate import Estimate, estimate
 from smallloss.criterion.selection import SAFETY_LEVEL
+from smallloss.learning.inference import outputs
 from smallloss.learning.task import Task
 from smallloss.methods.out_of_sample import out_of_sample
 from smallloss.methods.presets import Settings
@@ -24,14 +25,14 @@ class NoiseFound:
 def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> NoiseFound:
     """Rates, prior and intervals of the training part; a prior that was given is kept."""
     stage1 = warm_up(task, settings)
-    assert stage1.ledger is not None
     probabilities = out_of_sample(task, settings)
     rows, labels = task.train, task.dataset.labels
+    at_its_end = outputs(task, stage1.network, task.dataset, rows).argmax(1)  # whatever epochs the ledger recorded
     found = estimate(
         probabilities[rows],
         np.array(task.dataset.classes)[labels[rows]],
         classes=task.dataset.classes,
-        contradicted=(stage1.ledger.predicted != labels)[rows],
+        contradicted=at_its_end != labels[rows],
         seed=task.seed,
     )
     noise = replace(given or Noise(), noise_rate=found.noise_rate, upper=found.interval(SAFETY_LEVEL)[1])

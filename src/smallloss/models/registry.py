@@ -111,8 +111,9 @@ def copied(module: nn.Module) -> nn.Module:
         return copy.deepcopy(module)
     except Exception as error:  # what a module holds may refuse it in any way
         raise InputError(
-            f"The network given cannot be copied ({type(error).__name__}: {_short(error)}), and every stage trains a "
-            "copy of it: give a function that makes the network instead."
+            f"The network given cannot be copied ({type(error).__name__}: {_short(error)}), but every stage starts "
+            "anew and keeps an average of its weights: give a function that makes the network, and leave out of it "
+            "what cannot be copied, such as a lock or an open file."
         ) from error
 
 
