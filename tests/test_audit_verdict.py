@@ -3,6 +3,7 @@
 import csv
 import html
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -81,6 +82,9 @@ def test_the_command_says_the_verdict_and_keeps_it(digits: tuple[str, Path], tmp
     assert kept["headline"] in done.stdout
     assert kept["headline"].startswith("Trust the kept examples: ") == (noise == "uniform:0.3")
     assert kept["answers"] == [40, 20, 0]
+    rates, corrections = (str(folder / "audit" / name) for name in ("rates.csv", "corrections.csv"))
+    command = ["clean", "digits", "--out", "NEW", "--noise-rate", rates, "--corrections", corrections]
+    assert shlex.split(done.stdout.splitlines()[-1]) == ["smallloss", *command]
 
 
 def test_without_answers_the_folder_gives_the_verdict_of_the_run(digits: tuple[str, Path]) -> None:

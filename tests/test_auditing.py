@@ -1,13 +1,16 @@
 import csv
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from smallloss.auditing import audit, read_back, read_run
+from smallloss.cli import app
 from smallloss.criterion.audit import NONE, found_wrong, pin
 from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.selection import select
@@ -17,6 +20,7 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.rates import read_rates
 from smallloss.errors import InputError
 from smallloss.files import write_json, write_npz
+from smallloss.report.audit_words import next_run
 from smallloss.report.examples import write_examples
 from smallloss.report.result import Part, Result
 
@@ -94,6 +98,40 @@ def test_the_table_and_the_page_are_written(folder: Path) -> None:
     assert {row["given_label"] for row in rows} <= {"cat", "'=dog", "bird\n2"}
     assert "data:image/png" not in page.read_text(encoding="utf-8")
     assert table.read_bytes() == audit(folder)[0].read_bytes()
+
+
+def test_the_command_says_how_many_there_are_and_when_they_are_all(folder: Path, tmp_path: Path) -> None:
+    def said(*options: str) -> str:
+        done = CliRunner().invoke(app, ["audit", str(folder), *options])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    selected = read_run(folder).mask
+    dropped = int((~selected).sum())
+    assert "\n60 questions: 40 kept; 20 dropped.\n" in said()
+    assert f"\n{dropped} questions: {dropped} dropped, all that are left.\n" in said("--kept", "0", "--dropped", "500")
+    both = said("--kept", "7", "--dropped", "500")
+    assert f"\n{7 + dropped} questions: 7 kept; {dropped} dropped, all that are left.\n" in both
+    audit(folder, kept=500, dropped=500)
+    told = said("--answers", str(answered(folder, tmp_path / "all.csv")))
+    assert "would halve" not in told  # nobody is left to be asked about
+    labels, index = read_run(folder).labels, read_run(folder).index
+    share = f"{(labels[index] != index % 3).mean():.1%}"
+    assert f"Wrong labels in the whole dataset: about {share} ({share} to {share}, 95 %)." in told
+    assert f"Written: {folder / 'audit' / 'rates.csv'} and {folder / 'audit' / 'corrections.csv'}." in told
+
+
+def test_the_next_run_is_a_command_for_a_shell() -> None:
+    line = next_run(
+        {"source": "/my photos/$x.csv", "label": "its label"}, Path("a b/r.csv"), Path("c.csv")
+    ).splitlines()[-1]
+    assert shlex.split(line) == [
+        *("smallloss", "clean", "/my photos/$x.csv", "--label", "its label", "--out", "NEW"),
+        *("--noise-rate", "a b/r.csv", "--corrections", "c.csv"),
+    ]
+    arrays = next_run({"source": None, "label": None}, Path("r.csv"), Path("c.csv"))
+    assert "smallloss clean DATA --out NEW --noise-rate r.csv --corrections c.csv" in arrays
+    assert "clean x.npy --labels LABELS --out" in next_run({"source": "x.npy"}, Path("r.csv"), Path("c.csv"))
 
 
 def test_pictures_are_shown_where_the_data_is_given(folder: Path, tmp_path: Path) -> None:

@@ -118,3 +118,15 @@ def test_the_fit_is_said(untrained, tmp_path, monkeypatch):
     monkeypatch.setattr(fitting, "_VIEWS", 20 * 40)
     words = chosen(pictures, tmp_path / "many")["epochs"]
     assert words.startswith("20, not the preset's 30, since there are so many pictures")
+
+
+def test_a_prior_a_path_and_workers_are_said_where_they_are_given(untrained, tmp_path):
+    words = chosen(features(), tmp_path)
+    assert not {"prior", "path", "workers"} & set(words)
+    words = chosen(features(), tmp_path / "given", prior={0: 0.5, 1: 0.5}, noise_rate=0.1, path="streaming", workers=2)
+    assert words["prior"] == "by class, as asked"
+    assert words["path"] == "streaming, as asked"
+    assert words["workers"] == "2, to read the batches"
+    words = chosen(features(), tmp_path / "resident", prior="uniform", workers=3)
+    assert words["prior"] == "uniform, as asked"
+    assert words["workers"].startswith("3, not used: they read the batches of --path streaming")

@@ -156,3 +156,15 @@ def test_a_file_of_rates_holds_the_quota_back_by_their_upper_ends(tmp_path):
         kept[name] = sl.clean((x, labels), noise_rate=path, epochs=1).selection.quota.proportion
     assert kept["known"] == pytest.approx([0.88] * 3)
     assert kept["estimated"] == pytest.approx([0.4, 0.88, 0.88])
+
+
+def test_equal_examples_under_different_labels_are_all_listed(tmp_path):
+    x = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    x[[10, 21]] = x[[3, 4]]
+    data = from_arrays(x, np.array(["=cat", "dog"])[np.arange(40) % 2], ids=[f"r{i}" for i in range(40)])
+    run = sl.clean(data, tmp_path / "run", noise_rate=0.1, epochs=1)
+    assert any("carry different labels" in note and "duplicates.csv" in note for note in run.result.notes)
+    with (tmp_path / "run" / "duplicates.csv").open(newline="") as file:
+        rows = [(row["id"], row["label"], row["group"]) for row in csv.DictReader(file)]
+    assert rows == [("r3", "dog", "1"), ("r10", "'=cat", "1"), ("r4", "'=cat", "2"), ("r21", "dog", "2")]
+    assert not any("duplicates.csv" in note for note in sl.clean(data, noise_rate=0.1, epochs=1).result.notes)

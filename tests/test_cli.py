@@ -171,7 +171,7 @@ def test_clean_writes_the_run_folder(cleaned):
     out, _ = cleaned
     expected = {
         "config.json", "metrics.jsonl", "ledger.npz", "examples.parquet", "examples.csv", "selection.npz",
-        "model.safetensors", "checkpoint", "report.html",
+        "model.safetensors", "checkpoint", "report.html", "duplicates.csv",
     }  # fmt: skip
     assert {path.name for path in out.iterdir()} - {".lock"} == expected
     config = json.loads((out / "config.json").read_text())

@@ -23,7 +23,7 @@ def choices(
     task: Task, settings: Settings, known: Knowledge, *, accuracy_on: str, asked: Mapping[str, Any]
 ) -> dict[str, str]:
     """Name -> what it is, and why. `asked` are the wishes of the user by name, None where there was none."""
-    return {
+    chosen = {
         "data": _data(task.dataset),
         "input": _input(task.dataset),
         "held out": f"{_held_out(task)}; accuracy is taken on {accuracy_on}",
@@ -34,6 +34,13 @@ def choices(
         "method": _method(asked["method"]),
         "noise": _noise(known, asked),
     }
+    if asked["prior"] is not None:
+        chosen["prior"] = f"{asked['prior'] if isinstance(asked['prior'], str) else 'by class'}, {_AS_ASKED}"
+    if task.path != "auto":
+        chosen["path"] = f"{task.path}, {_AS_ASKED}"
+    if task.workers:
+        chosen["workers"] = _workers(task)
+    return chosen
 
 
 def say(chosen: Mapping[str, str]) -> None:
@@ -61,6 +68,12 @@ def _input(dataset: Dataset) -> str:
         colours = {1: "gray", 3: "colour"}.get(channels, f"{channels} channels")
         return " ".join([f"{height} x {width} in {colours}.", *dataset.notes[:1]])
     return " ".join([f"{dataset.in_shape[0]:,} features.", *dataset.notes])
+
+
+def _workers(task: Task) -> str:
+    if task.resident():
+        return f"{task.workers}, not used: they read the batches of --path streaming, but the inputs are in memory"
+    return f"{task.workers}, to read the batches"
 
 
 def _held_out(task: Task) -> str:

@@ -38,7 +38,7 @@ from smallloss.noise import Knowledge, given_noise, known_noise, of_part, withou
 from smallloss.outcome import accuracy_of, judge_by_stage1, parts_of, stages_of, verdict_of
 from smallloss.preparing import as_seen, dataset_of, divide, place_of, refuse_early
 from smallloss.report.result import Result
-from smallloss.run_files import plain_settings, write_run
+from smallloss.run_files import DUPLICATES, plain_settings, write_duplicates, write_run
 from smallloss.run_folder import RunFolder
 from smallloss.values import whole
 
@@ -53,6 +53,10 @@ class CleanRun:
     learned: Learned
     folder: Path | None
     backbone: Any = None  # as it was given: what makes the features that the network sees
+
+    def __repr__(self) -> str:
+        report = "" if self.folder is None else f"\nreport: {self.folder / 'report.html'}"
+        return f"<CleanRun of {self.result.in_short}{report}>"
 
     @property
     def selection(self) -> Selection:
@@ -145,7 +149,7 @@ def clean(
         known.notes.append(by_hand.in_words(dataset.labels, pins))
     groups = duplicate_groups(dataset)
     alike = alike_note(dataset.classes)
-    known.notes += [*dataset.notes, *alike, *conflict_note(dataset, groups)]
+    known.notes += [*dataset.notes, *alike, *conflict_note(dataset, groups, "" if out is None else DUPLICATES)]
     told = dataset if known.drawn is not None else without_official(dataset)
     # The protocol paper may be asked for: official labels are what it validates with.
     train, checks, accuracy_on, protocol = divide(dataset if protocol == "paper" else told, protocol, seed, groups)
@@ -190,8 +194,10 @@ def clean(
         config["chosen"]["labels"] = alike[0]
     with nullcontext() if out is None else RunFolder(out, config) as task.folder:
         if task.folder is not None and task.folder.changed:
-            config["chosen"]["changed"] = task.folder.changed
+            config["chosen"]["changed"] = f"on the way: {task.folder.changed}."
             known.notes.append(f"Changed on the way: {task.folder.changed}.")
+        if task.folder is not None:
+            write_duplicates(task.folder, dataset, groups)
         if progress is not False:
             say(config["chosen"])
         with Progress(enabled=progress) as task.progress:

@@ -12,6 +12,7 @@ import typer
 from smallloss import methods
 from smallloss.errors import InputError, SmallLossError
 from smallloss.files import FULL
+from smallloss.run_folder import read_config
 
 app = typer.Typer(
     help="Find wrong labels with the losses of an ordinary training run, and learn in spite of them.",
@@ -184,9 +185,12 @@ def audit(
 ) -> None:
     """What to look at by hand; with --answers, what the answers say."""
     from smallloss import auditing
+    from smallloss.report.audit_words import how_many, next_run
 
     if answers is not None:
         print(auditing.read_back(run, answers))
+        written = (run / auditing.FOLDER / name for name in (auditing.RATES, auditing.CORRECTIONS))
+        print(f"\n{next_run(read_config(run)['data'], *written)}")
         return
     from smallloss.data.source import load
     from smallloss.preparing import data_of_run
@@ -194,6 +198,7 @@ def audit(
     dataset = data_of_run(run) if data is None else load(data, label=label, labels=labels)
     table, page = auditing.audit(run, kept=kept, dropped=dropped, seed=seed, dataset=dataset)
     print(f"{page}  (open it, answer from the keyboard, save)\n{table}  (the same as a table)")
+    print(how_many(table, kept, dropped))
     if dataset is None:
         print("Examples are shown by their ids alone, for the data of the run was not found: name it with --data.")
 

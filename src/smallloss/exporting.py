@@ -1,7 +1,5 @@
 """The cleaned dataset out of a run folder, in the format of whoever goes on with it. No torch."""
 
-import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,12 +11,10 @@ from smallloss import auditing
 from smallloss.criterion.audit import mark
 from smallloss.criterion.selection import REASONS, UNREADABLE
 from smallloss.criterion.verdict import quoted
-from smallloss.data.columns import read_ids
 from smallloss.data.dataset import Dataset
-from smallloss.data.hugging_face import holds_saved_dataset
-from smallloss.data.idx import holds_idx
-from smallloss.data.image_table import path_column
+from smallloss.data.image_folder import is_picture
 from smallloss.data.own_table import OwnTable, is_table, read_own_table
+from smallloss.data.picture_files import picture_files, seen_from
 from smallloss.data.source import load
 from smallloss.data.tables import CLEANLAB, read_table, write_table
 from smallloss.errors import InputError
@@ -74,7 +70,7 @@ def export(
     "csv" or "parquet"; or every example to look at in "cleanlab", "labelstudio" or "fiftyone", where the last two
     leave out what cannot be read.
     data, label: the DATA and the column of labels that the run was made from, where originals are linked or shown, and
-    whose own columns stand in a csv or parquet; left out, where the run found them.
+    whose own columns, or the paths of whose pictures, stand in a csv or parquet; left out, where the run found them.
     keep: "selected", "not likely wrong" (the default) or "all". relabel: likely wrong examples are not left out
     but get their suggested label, where they have one. What a person said of an example, in the audit of this run or in
     the corrections it was made with, comes before all of this (see `formats.cleaned`).
@@ -94,15 +90,14 @@ def export(
         raise InputError(
             f"No example of {found.folder} is left to export; keep more of them (--keep), or relabel (--relabel)."
         )
-    own, note = _own_table(found, data, label) if to in ("csv", "parquet") else (None, "")
-    if to == "csv" and own is not None and own.nested:
-        note = left_out_of_csv(own.nested)
+    note = ""
     target.parent.mkdir(parents=True, exist_ok=True)
     if to == "folder":
         formats.write_folder(target, [originals.paths[i] for i in rows], labels[rows].tolist(), copy)
     elif to in _CLEANED:
-        columns: dict[str, Any] = formats.cleaned_columns(found.examples, rows, labels)
-        write_table(target, columns if own is None else own.beside(columns, found.rows[rows], nested=to == "parquet"))
+        ours = formats.cleaned_columns(found.examples, rows, labels)
+        columns, note = _with_own(ours, rows, target, found, originals, data, label)
+        write_table(target, columns)
     else:
         _write_file(target, to, found, originals)
     if to in _CLEANED:
@@ -204,7 +199,7 @@ def _recorded_source(run: _Run, to: str) -> tuple[str, str | None]:
 
 def _find_originals(data: str | Path, label: str | None, run: _Run) -> _Originals:
     ids = run.examples["id"].tolist()
-    paths = _picture_files(Path(data).expanduser().absolute(), ids)
+    paths = picture_files(Path(data).expanduser().absolute(), ids)
     lost = [name for name, path in zip(ids, paths, strict=False) if not path.is_file()]
     if lost:
         raise InputError(
@@ -214,27 +209,6 @@ def _find_originals(data: str | Path, label: str | None, run: _Run) -> _Original
     dataset = load(data, label=label)
     _refuse_other_data(dataset, run)
     return _Originals(paths, dataset.shown or ())
-
-
-def _picture_files(source: Path, ids: Sequence[str]) -> list[Path]:
-    """Where the picture of each id is; empty if the source has no files of pictures."""
-    if source.is_dir():
-        return [] if holds_idx(source) or holds_saved_dataset(source) else [_below(source, id) for id in ids]
-    table = read_table(source) if source.suffix in (".csv", ".parquet") else None
-    column = None if table is None else path_column(table)
-    if table is None or column is None:
-        return []
-    cells = table.column(column).to_pylist()
-    cell_of = dict(zip(read_ids(table, str(source)) or cells, cells, strict=True))
-    return [source.parent / (cell_of.get(id) or "") for id in ids]
-
-
-def _below(root: Path, id: str) -> Path:
-    """The file that an id of a folder names; bytes of its name that are no UTF-8 stand there as escapes."""
-    if id.startswith("/") or ".." in id.split("/"):
-        raise InputError(f"The id {quoted(id)} leads out of {root}; it is none of a folder of pictures.")
-    name = re.sub(rb"\\x([89a-f][0-9a-f])", lambda byte: bytes.fromhex(byte[1].decode()), id.encode())
-    return root / id if (root / id).exists() else root / os.fsdecode(name)
 
 
 def _refuse_other_data(dataset: Dataset, run: _Run) -> None:
@@ -250,7 +224,8 @@ def _refuse_unfit(originals: _Originals, data: str | Path | None, to: str) -> No
     shown = originals.paths or (to == "labelstudio" and originals.texts)
     if to in _SHOWS_ORIGINALS and not shown:
         what = "neither picture files nor texts" if to == "labelstudio" else "no picture files"
-        raise InputError(f"{data} has {what}, which {to} needs; export to csv, parquet or cleanlab.")
+        others = ["csv", "parquet", "cleanlab", *(["labelstudio"] if originals.texts else [])]
+        raise InputError(f"{data} has {what}, which {to} needs; export to {', '.join(others[:-1])} or {others[-1]}.")
 
 
 def _refuse_inside(target: Path, source: Path) -> None:
@@ -258,6 +233,33 @@ def _refuse_inside(target: Path, source: Path) -> None:
     root = source.expanduser().resolve()
     if root.is_dir() and target.resolve().is_relative_to(root):
         raise InputError(f"{target} is inside {source}, which is left as it is; name a folder elsewhere.")
+
+
+def _with_own(
+    ours: Columns,
+    rows: np.ndarray,
+    target: Path,
+    run: _Run,
+    originals: _Originals,
+    data: str | Path | None,
+    label: str | None,
+) -> tuple[dict[str, Any], str]:
+    """Our columns of these rows and the user's own beside them, or where their pictures are; and what is to be said."""
+    own, note = _own_table(run, data, label)
+    if own is not None:
+        keeps = target.suffix == ".parquet"
+        columns = own.beside(ours, run.rows[rows], target.parent, nested=keeps)
+        return columns, left_out_of_csv(own.nested) if own.nested and not keeps else ""
+    paths = originals.paths if data is not None else _recorded_pictures(run)
+    if not paths:
+        return dict(ours), note
+    return {**ours, "path": [seen_from(target.parent, paths[i]) for i in rows]}, ""
+
+
+def _recorded_pictures(run: _Run) -> Sequence[Path]:
+    """The files of the folder that the run found them in, if it is still there."""
+    place = run.facts.get("source")
+    return () if place is None or not Path(place).is_dir() else picture_files(Path(place), run.examples["id"].tolist())
 
 
 def _own_table(run: _Run, data: str | Path | None, label: str | None) -> tuple[OwnTable | None, str]:
@@ -268,7 +270,9 @@ def _own_table(run: _Run, data: str | Path | None, label: str | None) -> tuple[O
     )
     place = run.facts.get("source") if data is None else data
     if place is None or not is_table(place):
-        return None, f"To have more beside it, {join}"
+        gone = place is not None and is_picture(run.listed["id"][0]) and not Path(place).expanduser().exists()
+        lost = f"Where the pictures are is not in it, for {place} is gone: name it with --data."
+        return None, lost if gone else f"To have more beside it, {join}"
     path = Path(place).expanduser()
     if data is not None:
         return read_own_table(path, label), ""

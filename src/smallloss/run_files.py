@@ -13,6 +13,7 @@ from torch.nn.parameter import is_lazy
 
 from smallloss import methods
 from smallloss.data.dataset import Dataset
+from smallloss.data.duplicates import conflict_table
 from smallloss.data.tables import write_table
 from smallloss.files import write_bytes, write_json, write_npz
 from smallloss.methods.presets import Settings
@@ -24,11 +25,12 @@ from smallloss.report.page import write_page
 from smallloss.report.result import Result
 from smallloss.run_folder import RunFolder
 
+DUPLICATES = "duplicates.csv"
 _DIGITS = 16  # of a digest: enough to tell the networks of one user apart
 
 
 def write_run(folder: RunFolder, result: Result, learned: Learned, evidence: Learned, found: NoiseFound | None) -> None:
-    """Everything but config.json, metrics.jsonl and the checkpoints, which were there before."""
+    """Everything but config.json, duplicates.csv, metrics.jsonl and the checkpoints, which were there before."""
     from safetensors.torch import save
 
     assert evidence.ledger is not None
@@ -66,6 +68,13 @@ def write_run(folder: RunFolder, result: Result, learned: Learned, evidence: Lea
         write_npz(folder / "out_of_sample.npz", seen | found.estimate.arrays)
     write_examples(result, folder.path)
     write_page(result, folder / "report.html")
+
+
+def write_duplicates(folder: RunFolder, dataset: Dataset, groups: np.ndarray) -> None:
+    """Equal and nearly equal examples under different labels, to look at; no file where there are none."""
+    columns = conflict_table(dataset, groups)
+    if columns["id"]:
+        write_table(folder / DUPLICATES, columns)
 
 
 def plain_settings(settings: Settings, method: str, dataset: Dataset) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, binomtest
+from scipy.stats import binom, binomtest, hypergeom
 
 from smallloss.criterion import audit_intervals as proof
 from smallloss.criterion.audit import NONE, UNSURE, Answers, draw, found_wrong, mark, pin, pins, read_answers
@@ -142,9 +142,13 @@ def test_one_stratum_alone_is_clopper_pearson_and_no_answers_say_nothing() -> No
 def test_the_stratified_interval_holds_its_value_and_mirrors(data: st.DataObject) -> None:
     m = [data.draw(st.integers(1, 25)) for _ in range(2)]
     k = [data.draw(st.integers(0, most)) for most in m]
-    size = [data.draw(st.integers(1, 1000)) for _ in range(2)]
+    size = [data.draw(st.integers(least, least + 50) | st.just(1000)) for least in m]
     value, low, high = stratified(k, m, size)
-    assert 0 <= low <= value <= high <= 1
+    assert 0 <= low <= value + 1e-12
+    assert value <= high + 1e-12 <= 1 + 1e-12
+    assert low >= sum(k) / sum(size)  # those are wrong, whatever the others are
+    assert high <= (sum(size) - sum(m) + sum(k)) / sum(size)
+    assert (high - low < 1e-9) == (m == size)
     mirror = stratified(np.subtract(m, k), m, size)
     assert mirror == pytest.approx((1 - value, 1 - high, 1 - low), abs=1e-5)
     wider = stratified(k, m, size, 0.99)
@@ -163,6 +167,32 @@ def test_the_stratified_interval_covers_at_least_its_level(kept_share: float) ->
             truth = kept_share * p + (1 - kept_share) * q
             covers = (ends[..., 0] <= truth + 1e-5) & (truth <= ends[..., 1] + 1e-5)
             assert (chance * covers).sum() >= 0.95
+
+
+def test_a_stratum_answered_in_full_is_counted() -> None:
+    """All 281 dropped and 40 of the 638 kept were answered: 156 and 1 wrong, so 157 of 919 are wrong at least."""
+    known = binomtest(1, 40).proportion_ci(0.95, method="exact")
+    found = stratified([1, 156], [40, 281], [638, 281])
+    assert found == pytest.approx(((638 / 40 + 156) / 919, 157 / 919, (638 * known.high + 156) / 919))
+    assert stratified([156, 1], [281, 40], [281, 638]) == pytest.approx(found)
+    assert stratified([3, 7], [10, 30], [10, 30]) == (0.25, 0.25, 0.25)
+    nearly = stratified([0, 9], [3, 9], [4, 10])  # two are open: 9, 10 or 11 of 14 are wrong
+    assert nearly.low >= 9 / 14
+    assert nearly.high <= 11 / 14
+
+
+@pytest.mark.parametrize("size", [(20, 10), (14, 6)])
+def test_the_interval_covers_in_a_small_dataset(size: tuple[int, int]) -> None:
+    """Every outcome of 12 and 6 answers about some of few examples, with its probability (hypergeometric)."""
+    ends = np.array([[stratified([i, j], (12, 6), size)[1:] for j in range(7)] for i in range(13)])
+    for kept in (0, 1, 5, 12):
+        for dropped in (1, 3, 6):
+            chances = [
+                hypergeom.pmf(np.arange(m + 1), n, k, m) for n, k, m in zip(size, (kept, dropped), (12, 6), strict=True)
+            ]
+            truth = (kept + dropped) / sum(size)
+            covers = (ends[..., 0] <= truth + 1e-5) & (truth <= ends[..., 1] + 1e-5)
+            assert (np.outer(*chances) * covers).sum() >= 0.95
 
 
 @pytest.mark.parametrize("p, q", [(0.03, 0.8), (0.1, 0.5)])
@@ -187,6 +217,19 @@ def test_more_answers_halve_the_interval() -> None:
     assert then.high - then.low <= (now.high - now.low) / 2 + 0.005
 
 
+def test_no_more_answers_are_asked_for_than_examples_are_left() -> None:
+    selection = selection_of()
+    kept, dropped = proof.sizes(selection)
+    some = answers_of(selection, 0.975, 0.6, kept=40, dropped=dropped)  # all of the dropped
+    assert 40 < proof.more_to_halve(some, selection) < kept - 40
+    most = answers_of(selection, 0.9, 0.6, kept=kept - 7, dropped=dropped - 3)
+    assert 0 < proof.more_to_halve(most, selection) <= 10
+    everything = answers_of(selection, 0.9, 0.6, kept=kept, dropped=dropped)
+    assert proof.more_to_halve(everything, selection) == 0
+    unsure = replace(everything, true=np.where(np.arange(600) < 9, UNSURE, everything.true))
+    assert proof.more_to_halve(unsure, selection) == 0
+
+
 def test_the_pair_with_the_most_uncertainty() -> None:
     selection = selection_of()
     label = np.array([0, 0, 1, 2, 2, 2])
@@ -197,6 +240,10 @@ def test_the_pair_with_the_most_uncertainty() -> None:
     assert proof.uncertain_pair(agreed, selection) is None
     joint = np.array([[0.3, 0, 0], [0, 0.3, 0.05], [0.06, 0, 0.3]])
     assert proof.uncertain_pair(agreed, selection, joint) == (0, 2)
+    kept, dropped = np.flatnonzero(selection.mask)[:100], np.flatnonzero(~selection.mask)  # all of the dropped:
+    index, label = np.r_[kept, dropped], np.r_[np.full(100, 2), np.zeros(len(dropped), int)]
+    true = np.r_[1, np.full(99, 2), np.arange(len(dropped)) % 2]  # nothing is uncertain about their mix-ups
+    assert proof.uncertain_pair(Answers(index, selection.mask[index], label, true), selection) == (1, 2)
 
 
 # --- back into the rates ----------------------------------------------------------------------------------
@@ -270,8 +317,9 @@ def test_rates_that_the_answers_contradict_shift_together() -> None:
     if len(shifted) == 3:
         n = np.array([proof.sizes(selection, k).sum() for k in range(3)])
         wrong, asked = answers.counts()
-        W = proof.sizes(selection) / proof.sizes(selection).sum()
-        target = W @ ((wrong + 0.5) / (asked + 1))  # half an answer more of each kind: so it is never 0 or 1
+        rest = proof.sizes(selection) - asked
+        open_ = rest @ ((wrong + 0.5) / (asked + 1))  # half an answer more of each kind: so it is never 0 or 1
+        target = (wrong.sum() + open_) / n.sum()
         assert n @ rates.noise_rate / n.sum() == pytest.approx(target, abs=1e-6)
         odds = np.log(rates.noise_rate / (1 - rates.noise_rate)) - np.log([0.05 / 0.95, 0.1 / 0.9, 1])
         assert odds[0] == pytest.approx(odds[1])
@@ -364,6 +412,46 @@ def test_what_was_known_before_is_counted_and_no_sample() -> None:
     alone = proof.believed(Answers(answers.index, answers.kept, answers.label, answers.true), selection, 0)
     assert a / (a + b) > alone[0] / alone.sum()
     assert proof.kept_precision(later) == proof.kept_precision(answers)
+
+
+def looked_through(asked: int) -> tuple[Answers, SimpleNamespace, np.ndarray]:
+    """8 labels of 70 kept, 2 of them wrong, and 30 dropped, 3 to 24 of them wrong; all dropped are answered.
+
+    Of the kept `asked` of each label are, from the right ones on."""
+    place, label = np.tile(np.arange(100), 8), np.repeat(np.arange(8), 100)
+    wrong = np.where(place < 70, place < 2, place - 70 < 3 * (1 + label))
+    selection = SimpleNamespace(
+        classes=np.arange(8).astype(str), class_index=label, rank_in_class=place + 1, mask=place < 70
+    )
+    index = np.flatnonzero((place >= 70) | (place >= 70 - asked))
+    true = np.where(wrong, (label + 1) % 8, label)
+    return Answers(index, selection.mask[index], label[index], true[index]), selection, (5 + 3 * np.arange(8)) / 100
+
+
+@pytest.mark.parametrize("bounds", [(0.05, 0.3), (0.4, 0.4)])
+def test_looking_through_the_dropped_makes_every_rate_better(bounds: tuple[float, float]) -> None:
+    """With 5 kept answers a label, half a wrong one more among each 5 used to make 5 % of all of them wrong."""
+    answers, selection, truth = looked_through(5)
+    low, high = (np.full(8, end) for end in bounds)
+    rates = corrected(answers, selection, (low + high) / 2, low, high)
+    assert rates.noise_rate == pytest.approx(truth, abs=0.025)
+    answers, selection, truth = looked_through(70)
+    rates = corrected(answers, selection, (low + high) / 2, low, high)
+    assert rates.noise_rate == pytest.approx(truth, abs=0.006)
+    assert rates.high - rates.low == pytest.approx(np.zeros(8), abs=0.03)
+
+
+def test_what_all_labels_say_is_worth_the_less_the_farther_they_are_apart() -> None:
+    """Of the first 60 answers of each label 6 are wrong; then none of one label's and all of another's are."""
+    label = np.repeat([0, 1, 2], 60)
+    few = np.tile(np.arange(60) < 6, 3)
+    answers = Answers(np.arange(180), np.ones(180, bool), label, np.where(few, (label + 1) % 3, label))
+    p, worth = proof._said_of_all(answers, 4)
+    assert p == pytest.approx([18.5 / 181, 0.5])
+    assert worth == pytest.approx([10, 1])  # nobody was asked about the dropped: they cannot be compared
+    p, worth = proof._said_of_all(replace(answers, true=np.where(label == 1, 2, label)), 4)
+    assert p[0] == pytest.approx(60.5 / 181)
+    assert worth == pytest.approx([1, 1])
 
 
 # --- pins -------------------------------------------------------------------------------------------------

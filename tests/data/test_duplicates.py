@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from smallloss.data import Dataset, hold_out, split
-from smallloss.data.duplicates import conflict_note, conflicting_duplicates, difference_hash, duplicate_groups
+from smallloss.data.duplicates import (
+    conflict_note,
+    conflict_table,
+    conflicting_duplicates,
+    difference_hash,
+    duplicate_groups,
+)
 from smallloss.errors import InputError
 
 
@@ -101,4 +107,34 @@ def test_conflicts_are_said_in_one_sentence_with_an_example():
     x[4] = x[3]
     twins = dataset(x, np.arange(20) % 2)
     (sentence,) = conflict_note(twins, duplicate_groups(twins))
-    assert "3 (class 1) and 4 (class 0)" in sentence
+    assert sentence == (
+        "1 group of equal examples carries different labels, for example 3 (class 1) and 4 (class 0). Of equal ones at "
+        "least one label is wrong, unless they hold nothing that tells the classes apart."
+    )
+
+
+def test_of_nearly_equal_examples_no_label_is_called_wrong():
+    x = scenes(30)
+    grain = np.random.default_rng(1).integers(-6, 7, (2, *x.shape[1:]))
+    x[[8, 9]] = np.clip(x[[7, 6]].astype(int) + grain, 0, 255)
+    near = dataset(x, np.arange(30) % 2)
+    (sentence,) = conflict_note(near, duplicate_groups(near), "duplicates.csv")
+    assert sentence == (
+        "2 groups of nearly equal examples carry different labels, for example 6 (class 0) and 9 (class 1). "
+        "Look at them: they may show the same. duplicates.csv lists them all."
+    )
+    x[21] = x[20]
+    both = dataset(x, np.arange(30) % 2)
+    (sentence,) = conflict_note(both, duplicate_groups(both))
+    assert sentence.startswith("1 group of equal examples and 2 groups of nearly equal examples carry different labels")
+
+
+def test_every_member_of_a_group_with_different_labels_is_listed():
+    x = np.array([[1, 2], [3, 4], [1, 2], [5, 6], [3, 4], [1, 2], [5, 6]], np.float32)
+    data = dataset(x, [0, 1, 1, 0, 1, 0, 1])
+    columns = conflict_table(data, duplicate_groups(data))
+    assert columns == {
+        "id": ["0", "2", "5", "3", "6"],
+        "label": ["class 0", "class 1", "class 0", "class 0", "class 1"],
+        "group": [1, 1, 1, 2, 2],
+    }

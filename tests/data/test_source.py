@@ -25,12 +25,15 @@ def test_digits():
         ("idx:", "write idx:PATH"),
         ("cifar10:nowhere", "no cifar10 at nowhere.*Put the official files there"),
         ("idx:nowhere", "no idx at nowhere"),
-        ("flowers", "flowers is not a known source; DATA is one of: digits, cifar10:PATH"),
-        ("my/flowers", "There is no file or folder at my/flowers; DATA is one of: digits"),
+        ("flowers", "^There is no file or folder here named flowers; DATA is one of: a folder of pictures .*, hf:NAME"),
+        ("my/flowers", "^There is no file or folder at my/flowers; DATA is one of: a folder of pictures"),
+        ("flowers.xlsx", "^flowers.xlsx is not of a kind that is known; DATA is one of: a folder of pictures"),
     ],
 )
 def test_what_is_missing_is_said(spec, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if spec == "flowers.xlsx":
+        (tmp_path / spec).touch()
     with pytest.raises(InputError, match=sentence):
         load(spec)
 

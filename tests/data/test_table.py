@@ -177,6 +177,9 @@ def test_missing_texts_are_empty_and_at_most_256_features(tmp_path):
     assert data.inputs.shape == (401, 256)
     assert (data.inputs[0] == 0).all()
     assert data.shown[0] == ""
+    assert "1 text is empty, that of row 1." in data.notes
+    more = write(tmp_path / "u.parquet", text=[*words, "", " "], label=[k % 2 for k in range(402)])
+    assert "2 texts are empty, the first is that of row 401." in load(more).notes
 
 
 def test_very_long_collections_are_hashed(tmp_path, monkeypatch):
@@ -200,7 +203,8 @@ def test_very_long_collections_are_hashed(tmp_path, monkeypatch):
         ("a,label\n1,x\n2,x\n", {}, "All 2 examples of .* carry the label 'x'"),
         ("a,label\n1,x\n2,y\n3,z\n", {}, "No label of .* occurs twice: 3 classes"),
         ("a,label\n1,x\n2,\n3,z\n", {}, "Row 2 of .* has no label"),
-        ("a,label\n1,x\n2,  \n3,z\n", {}, "Row 2 of .* has no label"),
+        ("a,label\n1,x\n2,  \n3,z\n", {}, "Row 2 of .* has no label: fill it in or take the row out"),
+        ("a,label\n1,x\n2,  \n3,z\n4,\n", {}, r"2 rows of .* have no label \(the first is row 2\): fill them in"),
         ("a;label\n1;x\n2;y\n", {}, "t.csv are separated by semicolons .*save it with commas"),
         ("id,a,label\nu,1,x\nv,2,y\nu,3,x\n", {}, "The id 'u' stands in row 1 and in row 3"),
         ("id,a,label\nu,1,x\n,2,y\nw,3,x\n", {}, "Row 2 of .* has no id"),

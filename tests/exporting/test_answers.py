@@ -68,6 +68,7 @@ def test_answers_by_hand_are_neither_lost_nor_overridden(answered_run, tmp_path,
         assert label["dog/8.png"] == "bird"  # unsure is no answer: the suggestion stands
         assert (done.relabelled, done.by_hand) == (4, 3)
         assert "1 under the suggested label, 3 under the label given by hand; " in str(done)
+        assert "Suggested labels are the network's guesses: look at them" in str(done)
     said = {row["id"]: row["audit_answer"] for row in rows_of(done.path) if row["audit_answer"]}
     assert said == {name: ANSWERS[name][0] for name in ANSWERS if name in label and name != "dog/8.png"}
     reasons = {row["id"]: row["reason"] for row in rows_of(done.path)}

@@ -61,7 +61,7 @@ def result() -> Result:
         accuracies=accuracies,
         accuracy_on="40 test examples",
         history=history,
-        settings={"preset": "cpu", "stage1": {"epochs": 3, "lr": 0.1}},
+        settings={"method": "rsl", "settings": {"preset": "cpu", "stage1": {"epochs": 3, "lr": 0.1}}},
         notes=["Drawn by hand."],
     )
 
@@ -87,6 +87,6 @@ def hostile() -> Result:
         accuracies=[Accuracy("[bold]<u>$m^$", 0.5, 0.5, 1.0, np.ones(3, bool), "<b>[/net]\n")],
         accuracy_on="<em>[/b] test",
         history=[{"stage": "<script>$s^$", "epoch": 0, "test": 0.5}],
-        settings={"<s>": {"[/x]": "</dd><script>"}},
+        settings={"settings": {"stage1": {"[/x]": "</dd><script>"}}, "chosen": {"<s>": "<script>"}},
         notes=["<script>alert(2)</script>\n[/red]"],
     )

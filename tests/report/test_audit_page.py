@@ -129,6 +129,44 @@ def test_pictures_are_small_pngs_and_rows_are_text() -> None:
     assert shown.endswith("… and 36 more")
 
 
+def seen(data: Dataset, index: int) -> Image.Image:
+    picture = Image.open(io.BytesIO(base64.b64decode(shown_inputs(data, index)["picture"].partition("base64,")[2])))
+    return picture.convert("RGB")
+
+
+def test_a_picture_from_a_file_is_shown_whole_and_upright(tmp_path: Path) -> None:
+    """The network sees a square of 96 cut from the centre of each; the red and the blue end are not in it."""
+    pixels = np.random.default_rng(0).integers(90, 160, (400, 600, 3), dtype=np.uint8)
+    pixels[:, :90], pixels[:, -90:] = (255, 0, 0), (0, 0, 255)
+    turned = Image.Exif()
+    turned[0x0112] = 6  # it was taken with the camera on its side: the left end is the upper one
+    for name, exif in (("level", None), ("turned", turned), ("gone", None), ("broken", None)):
+        Image.fromarray(pixels).save(tmp_path / f"{name}.jpg", quality=90, **({"exif": exif} if exif else {}))
+    names = ["level.jpg", "turned.jpg", "gone.jpg", "broken.jpg"]
+    data = table_of(tmp_path / "t.csv", {"path": names, "label": ["a", "b"] * 2})
+    assert data.inputs.shape[1:3] == (96, 96)
+    (tmp_path / "gone.jpg").unlink()
+    (tmp_path / "broken.jpg").write_bytes(b"no picture any more")
+    level, upright = seen(data, 0), seen(data, 1)
+    assert level.size == (LONGEST_SIDE, LONGEST_SIDE * 2 // 3)
+    assert upright.size == level.size[::-1]
+    for red, blue in (((20, 128), (364, 128)), ((128, 20), (128, 364))):
+        picture = level if red[0] < 128 else upright
+        assert np.argmax(picture.getpixel(red)) == 0
+        assert np.argmax(picture.getpixel(blue)) == 2
+    for index in (2, 3):  # what the network sees is still there
+        assert seen(data, index).size == (96, 96)
+    features = data.seen_as(np.ones((4, 5), np.float32), "by a backbone")
+    assert seen(features, 0).size == level.size
+    assert len(shown_inputs(data, 0)["picture"]) < 60_000  # of noise, which no picture is larger than
+
+
+def test_a_drawing_stays_exact_where_that_is_the_smaller_file() -> None:
+    pixels = np.random.default_rng(0).integers(0, 2, (1, 300, 300, 1), dtype=np.uint8) * 255  # 19 kB, or 63 as a JPEG
+    picture = seen(Dataset(pixels, np.zeros(1, np.int64), ("a",)), 0)
+    assert np.array_equal(np.asarray(picture)[..., :1], pixels[0])
+
+
 def table_of(path: Path, columns: dict[str, list[str]], **options: str) -> Dataset:
     return load(write_table(path, columns), **options)
 

@@ -22,7 +22,7 @@ from smallloss.report.plots import loss_curves, score_histogram
 from smallloss.report.result import Part, Result
 from smallloss.report.summary import table_rows
 
-VOID = {"meta", "img", "br", "hr", "input", "link"}
+VOID = {"meta", "img", "br", "hr", "input", "link", "wbr"}
 
 
 class Reader(HTMLParser):
@@ -63,8 +63,9 @@ def test_says_what_was_found(result: Result) -> None:
     said = Reader(page(result)).said
     assert "pets" in said
     assert "Trust Trust the ranking: under every label" in said
-    assert "likely wrong, 33.3 % 2 " in said
-    assert "A further 2 examples were held out" in said
+    assert "examples in 2 classes 8 likely wrong, 25.0 % 2 set aside, 0.0 % 0 kept, 75.0 % 6" in said
+    assert "2 of them were held out: nothing was learned from them. Ranked among themselves, 0 are likely" in said
+    assert "likely wrong; of the 6 trained on, 2." in said
     assert "of the labels called likely wrong 50.0 % are wrong" in said
     assert "Cross Entropy preact-resnet-18 50.0 % 55.0 %" in said
     assert "RSL_WM resnet-9 90.0 % 90.0 % better by 40.0 points" in said
@@ -193,6 +194,12 @@ def test_the_gallery_shows_the_lowest_label_scores_first(result: Result) -> None
     worst = np.argsort(-order)[:8]
     assert [suspect.id for suspect in cats.shown] == [data.ids[k] for k in worst]
     assert cats.shown[0].short_id == "…" + data.ids[worst[0]][-27:]
+    in_class = replace(data, ids=[f"cat/img_{k}.png" for k in range(30)])
+    (cats,) = gallery(replace(found, dataset=in_class))
+    assert cats.shown[0].id == f"cat/img_{worst[0]}.png"
+    assert cats.shown[0].short_id == f"img_{worst[0]}.png"  # the folder of the class says nothing new
+    deep = replace(data, ids=[f"dog/<b>/img_{k}.png" for k in range(30)])
+    assert f"dog/<wbr>&lt;b&gt;/<wbr>img_<wbr>{worst[0]}.png" in page(replace(found, dataset=deep))
     assert cats.shown[0].predicted == "dog"
     picture = Image.open(io.BytesIO(base64.b64decode(cats.shown[0].picture.partition(",")[2])))
     assert picture.size == (LONGEST_SIDE // 2, LONGEST_SIDE)

@@ -30,10 +30,30 @@ def test_says_what_was_found(result: Result) -> None:
     assert "no difference seen" in text
     assert ["cat", "3", "33.3", "%", "2", "1", "0", "100.0", "/", "100.0", "100.0", "/", "100.0"] in said
     assert ["dog", "3", "33.3", "%", "2", "1", "0", "50.0", "/", "50.0", "0.0", "/", "0.0"] in said
-    assert ["all", "6", "33.3", "%", "4", "2", "0", "75.0", "/", "75.0", "50.0", "/", "50.0"] in said
+    assert ["trained", "on", "6", "33.3", "%", "4", "2", "0", "75.0", "/", "75.0", "50.0", "/", "50.0"] in said
     assert ["held", "out", "2", "0.0", "%", "2", "0", "0", "100.0", "/", "100.0", "–", "/", "–"] in said
+    assert ["all", "8", "25.0", "%", "6", "2", "0", "83.3", "/", "83.3", "50.0", "/", "50.0"] in said
     assert "Note: Drawn by hand." in text
     assert "runs/[pets]/report.html" in text
+
+
+def test_a_part_alone_is_all(result: Result) -> None:
+    result.parts = result.parts[:1]
+    said = lines(shown(result))
+    assert ["all", "6", "33.3", "%", "4", "2", "0", "75.0", "/", "75.0", "50.0", "/", "50.0"] in said
+    assert not [line for line in said if line[:1] == ["trained"]]
+
+
+def test_what_the_choices_said_is_not_said_again(result: Result) -> None:
+    result.notes += ["The labels are those of the column 'pet'.", "Changed on the way: lr, from 1 to 2."]
+    result.settings["chosen"] = {
+        "input": "4 x 4 in colour. The labels are those of the column 'pet'.",
+        "changed": "on the way: lr, from 1 to 2.",
+    }
+    text = shown(result)
+    assert "Note: The labels" not in text
+    assert "Note: Changed" not in text
+    assert "Note: Drawn by hand." in text
 
 
 def test_the_mean_of_the_last_ten_where_there_is_one(result: Result) -> None:

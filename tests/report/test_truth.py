@@ -1,5 +1,7 @@
+import numpy as np
 import pytest
 
+from smallloss.criterion.estimate import estimate
 from smallloss.report.result import Result
 from smallloss.report.summary import class_rows, table_rows, train_part
 from smallloss.report.truth import Agreement
@@ -34,3 +36,20 @@ def test_the_rows_count_every_example_once(result: Result, hostile: Result) -> N
     assert whole.examples == 160
     assert whole.noise_rate == pytest.approx(0.3)
     assert whole.set_aside > 0
+
+
+def test_all_is_the_sum_of_the_parts_and_only_what_was_estimated_has_an_interval(result: Result) -> None:
+    *parts, whole = table_rows(result)
+    assert [row.name for row in (*parts, whole)] == ["trained on", "held out", "all"]
+    for name in ("examples", "kept", "set_aside", "likely_wrong"):
+        assert getattr(whole, name) == sum(getattr(row, name) for row in parts)
+    assert whole.noise_rate == pytest.approx((6 / 3 + 2 * 0) / 8)
+    # Of the 8: 1, 0, 7 and the two held out are kept and right, 5 is kept and wrong; of 3 and 8 one is wrong.
+    assert whole.agreement == Agreement(2, 5 / 6, 5 / 6, 0.5, 0.5, 5 / 6)
+    names = tuple(result.dataset.classes)
+    P = np.full((400, 2), 0.05)
+    P[np.arange(400), np.arange(400) % 2] = 0.95
+    result.estimate = estimate(P, np.array(names)[np.arange(400) % 2], classes=list(names))
+    assert [row.interval is not None for row in table_rows(result)] == [True, False, False]
+    result.parts = result.parts[:1]
+    assert [row.interval is not None for row in table_rows(result)] == [True]

@@ -15,6 +15,7 @@ from smallloss.criterion.selection import SAFETY_LEVEL
 
 LEVEL = 0.95
 JEFFREYS = 0.5  # of an answer: what is believed of a rate before anybody is asked
+ALIKE = 10  # answers: the most that what all labels say is worth for one of them
 RATE_LEVEL = 0.90  # of the intervals of noise rates, the estimated and the audited alike
 
 _TRIED = 101  # rates of the first stratum among which the worst is looked for
@@ -39,14 +40,22 @@ def stratified(wrong: Any, answered: Any, size: Any, level: float = LEVEL) -> In
     With W the strata's shares and S = sum_s W_s wrong_s / answered_s, the high end is the largest rate at which
     some pair of strata rates still gives an S as small as the one seen with probability (1 - level) / 2, the low
     end its mirror. A stratum nobody answered for may hold anything, and counts as half wrong in the value.
+
+    A stratum answered in full is no sample: its wrong labels are counted, and the other has Clopper-Pearson's ends.
+    Neither end gainsays what was counted: as many as were found wrong are wrong, as many as were right are right.
     """
-    k, m, sizes = (np.asarray(x, np.int64) for x in (wrong, answered, size))
-    if not sizes.all():
-        k, m = k[sizes > 0].sum(), m[sizes > 0].sum()
-        return Interval(float(k / m) if m else 0.5, *map(float, clopper_pearson(k, m, level)))
-    W = sizes / sizes.sum()
+    k, m, sizes = (np.asarray(x, np.int64) for x in (wrong, answered, np.maximum(size, answered)))
+    n, sampled = sizes.sum(), m < sizes
+    if not n:
+        return Interval(0.5, 0.0, 1.0)
+    W = sizes / n
     value = float(W @ np.where(m > 0, k / np.maximum(m, 1), 0.5))
-    return Interval(value, 1 - _last_rate(m - k, m, W, level), _last_rate(k, m, W, level))
+    if sampled.all():
+        low, high = 1 - _last_rate(m - k, m, W, level), _last_rate(k, m, W, level)
+    else:
+        ends = np.array(clopper_pearson(k[sampled].sum(), m[sampled].sum(), level))
+        low, high = (ends * sizes[sampled].sum() + k[~sampled].sum()) / n
+    return Interval(value, float(max(low, k.sum() / n)), float(min(high, (n - (m - k).sum()) / n)))
 
 
 def _last_rate(k: np.ndarray, m: np.ndarray, W: np.ndarray, level: float) -> float:
@@ -102,34 +111,40 @@ def _whole(rate: np.ndarray, size: np.ndarray, answers: Answers, selection: Rank
 
 
 def more_to_halve(answers: Answers, selection: Ranked) -> int:
-    """About how many more answers, kept and dropped as before, halve the interval of the noise rate."""
+    """About how many more answers, kept and dropped as before while there are any, halve the noise rate's interval.
+
+    0 where no example is left to ask about.
+    """
     wrong, answered = answers.counts()
     of = sizes(selection, known=answers.known)
-    now = stratified(wrong, answered, of)
-    for factor in _FACTORS:
-        trial = np.round(factor * answered).astype(np.int64)
-        then = stratified(np.round(factor * wrong).astype(np.int64), trial, of)
+    left = np.maximum(of - [np.count_nonzero(answers.kept), np.count_nonzero(~answers.kept)], 0)
+    now, trial = stratified(wrong, answered, of), answered
+    for factor in _FACTORS if left.any() else ():
+        trial = np.minimum(np.round(factor * np.maximum(answered, 1)), answered + left).astype(np.int64)
+        then = stratified(np.round(wrong * trial / np.maximum(answered, 1)), trial, of)
         if then.high - then.low <= (now.high - now.low) / 2:
-            return int((trial - answered).sum())
-    return int((_FACTORS[-1] - 1) * answered.sum())
+            break
+    return int((trial - answered).sum())
 
 
 def uncertain_pair(answers: Answers, selection: Ranked, joint: np.ndarray | None = None) -> tuple[int, int] | None:
-    """The two classes whose mix-ups leave the noise rate most uncertain: sum_s W_s^2 p_s (1 - p_s) / answered_s.
+    """The two classes whose mix-ups leave the noise rate most uncertain: sum_s W_s^2 f_s p_s (1 - p_s) / answered_s.
 
-    p_s is the share of stratum s that the answers found mixed up between the two. Where no answer names a pair,
-    the one with the most mass in `joint` (p_i T_ij, estimated) is taken; without that, None.
+    f_s is the share of stratum s without an answer, p_s the share that the answers found mixed up between the two.
+    Where no answer names a pair, the one with the most mass in `joint` (p_i T_ij, estimated) is taken; without that,
+    None.
     """
     c = len(selection.classes)
     variance = np.zeros((c, c))
     of = sizes(selection, known=answers.known)
     _, answered = answers.counts()
-    for stratum, W, m in zip((answers.kept, ~answers.kept), of / of.sum(), answered, strict=True):
+    weight = of * np.maximum(of - answered, 0) / of.sum() ** 2  # W^2 f
+    for stratum, w, m in zip((answers.kept, ~answers.kept), weight, answered, strict=True):
         named = stratum & answers.wrong & (answers.true >= 0)
         found = np.zeros((c, c))
         np.add.at(found, (answers.label[named], answers.true[named]), 1)
         share = (found + found.T) / max(m, 1)
-        variance += W**2 * share * (1 - share) / max(m, 1)
+        variance += w * share * (1 - share) / max(m, 1)
     if not variance.any():
         if joint is None:
             return None
@@ -195,7 +210,8 @@ def corrected(answers: Answers, selection: Ranked, rates: Any, low: Any = None, 
         now, lowest, highest = out[:, k]
         apart, estimated = own.high < lowest or highest < own.low, bounds[1][k] > bounds[0][k]
         if apart or (contradicted and not estimated):
-            source[k], out[:, k] = OWN_ANSWERS, (_mean(belief, own), own.low, own.high)
+            value = np.clip(_mean(belief, own), least[k], 1 - least[k])  # though all were answered, and none is wrong
+            source[k], out[:, k] = OWN_ANSWERS, (value, own.low, own.high)
         elif estimated:
             worth = _worth(float(np.clip(now, least[k], 1 - least[k])), highest - lowest)
             wrong, right = worth + np.maximum(belief - JEFFREYS, 0)
@@ -208,17 +224,39 @@ def corrected(answers: Answers, selection: Ranked, rates: Any, low: Any = None, 
 def believed(answers: Answers, selection: Ranked, label: int | None = None) -> np.ndarray:
     """(a, b) of the Beta that the answers alone make of a noise rate.
 
-    In each stratum it is Jeffreys' posterior, Beta(wrong + 1/2, right + 1/2); over both, the Beta with the mean and the
-    variance of their weighted sum, in which what was known before is certain. With one stratum that is the same.
+    In each stratum those without an answer are wrong as often as Jeffreys' posterior Beta(wrong + 1/2, right + 1/2)
+    says; under one label, one from a Beta around what all labels say, for of its own kept ones few are answered. Over
+    both strata it is the Beta with the mean and the variance of the sum (beta-binomial), in which all that was
+    answered is certain; what is left open is half an example at least.
     """
     wrong, answered = answers.counts(label)
-    size = sizes(selection, label, answers.known)
-    W = size / size.sum()
-    rate = (wrong + JEFFREYS) / (answered + 2 * JEFFREYS)
-    variance = W**2 @ (rate * (1 - rate) / (answered + 2 * JEFFREYS + 1))
-    mean, nothing, everything = _whole(np.array([W @ rate, 0, 1]), size, answers, selection, label)
-    variance *= (everything - nothing) ** 2
+    before, worth = (JEFFREYS, 2 * JEFFREYS) if label is None else _said_of_all(answers, len(selection.classes))
+    size = np.maximum(sizes(selection, label, answers.known), answered)
+    rest, n, after = size - answered, size.sum(), answered + worth
+    rate = (wrong + worth * before) / after
+    variance = (rest * (after + rest) / n**2) @ (rate * (1 - rate) / (after + 1))
+    mean, nothing, everything = _whole(
+        np.array([(wrong + rest * rate).sum() / n, 0, 1]), size, answers, selection, label
+    )
+    least = JEFFREYS / (n + 1)
+    mean, variance = np.clip(mean, least, 1 - least), max(variance * (everything - nothing) ** 2, least**2)
     return np.array([mean, 1 - mean]) * (mean * (1 - mean) / variance - 1)
+
+
+def _said_of_all(answers: Answers, c: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rate p of each stratum over all labels, and how many answers that is worth for one of them: 1 to ALIKE.
+
+    The farther the labels are apart, the fewer: p (1 - p) / tau^2 - 1 for a variance tau^2 between them, by moments.
+    """
+    strata = (answers.decided & answers.kept, answers.decided & ~answers.kept)
+    asked = np.array([np.bincount(answers.label[of], minlength=c) for of in strata])
+    wrong = np.array([np.bincount(answers.label[of & answers.wrong], minlength=c) for of in strata])
+    m = asked.sum(1)
+    p = (wrong.sum(1) + JEFFREYS) / (m + 2 * JEFFREYS)
+    chi2 = ((wrong - asked * p[:, None]) ** 2 / np.maximum(asked, 1)).sum(1) / (p * (1 - p))
+    spread = m - (asked**2).sum(1) / np.maximum(m, 1)  # 0 where there are not two labels to compare
+    apart = np.where(spread > 0, (chi2 - (asked > 0).sum(1) + 1) / np.maximum(spread, 1), 1)
+    return p, 1 / np.clip(apart, 1 / (ALIKE + 1), 0.5) - 1
 
 
 def _mean(belief: np.ndarray, inside: Interval) -> float:

@@ -77,7 +77,7 @@ def prior_of(
         return shares
     if transition is not None:
         return prior_from_labels(transition, labelled)
-    notes.append("The prior is unknown, so the classes are not balanced (gamma = gamma_1).")
+    notes.append("The prior is unknown (how frequent the true classes are), so the classes are not balanced.")
     return None
 
 

@@ -48,6 +48,14 @@ class LossLedger:
         if self._history is not None and self._history.path.exists():
             raise InputError(f"{history} exists already: give the history of a new ledger another path.")
 
+    def __repr__(self) -> str:
+        what = ", ".join(sorted(self._columns()))
+        told = [f"{self.epochs:,} epochs of {what}" if self.epochs else "nothing recorded"]
+        told += [] if self.window == (None, None) else [f"window {self.window}"]
+        unseen = np.count_nonzero(self._last_epoch < 0)
+        told += [f"{unseen:,} never seen"] if self.epochs and unseen else []
+        return f"<LossLedger of {self.n:,} examples: {', '.join(told)}>"
+
     def update(
         self,
         index: Any,

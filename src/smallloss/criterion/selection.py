@@ -11,6 +11,7 @@ from smallloss.criterion.known import check_scores, known_last, prior_of, probab
 from smallloss.criterion.labels import encode, encode_among, listed, to_numpy
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
+from smallloss.criterion.remarks import remarks
 from smallloss.criterion.weights import label_scores, weights
 from smallloss.errors import InputError
 
@@ -46,6 +47,14 @@ class Selection:
     weight_max: str
     notes: tuple[str, ...]  # what a reader must know, in words
     probability: np.ndarray | None = None  # of the given label, out of sample, where somebody supplied it
+
+    def __repr__(self) -> str:
+        kept, wrong, seen = map(np.count_nonzero, (self.mask, self.is_label_issue, self.rank_in_class))
+        fates = [f"{kept:,} kept", f"{wrong:,} likely wrong", f"{seen - kept - wrong:,} set aside"]
+        unseen = [f"{len(self.score) - seen:,} never seen"] if seen < len(self.score) else []
+        return (
+            f"<Selection of {len(self.score):,} examples in {len(self.classes):,} classes: {', '.join(fates + unseen)}>"
+        )
 
     @cached_property
     def mask(self) -> np.ndarray:
@@ -207,7 +216,7 @@ def select(
         trusted=trusted,
         kappa=kappa,
         weight_max=weight_max,
-        notes=(*notes, *_remarks(quota, names, len(never_seen))),
+        notes=(*notes, *remarks(quota, names, len(never_seen))),
         probability=probability_of_label(probabilities, class_index, c),
     )
 
@@ -280,22 +289,3 @@ def precision_recall(mask: Any, is_right: Any) -> PrecisionRecall:
         raise InputError(f"mask has shape {chosen.shape}, is_right {right.shape}: one for each.")
     both = np.count_nonzero(chosen & right)
     return PrecisionRecall(*(both / total if total else float("nan") for total in (chosen.sum(), right.sum())))
-
-
-def _remarks(quota: Quota, names: list[Any], never_seen: int) -> list[str]:
-    remarks = [
-        _left_out(why, [name for name in names if quota.left_out.get(name) == why])
-        for why in dict.fromkeys(quota.left_out.values())
-    ]
-    empty = [name for name, num in zip(names, quota.num, strict=True) if num == 0]
-    if empty:
-        remarks.append(f"Nothing is kept of {listed(empty)}.")
-    if never_seen:
-        remarks.append(f"{never_seen} examples were never seen and are not ranked.")
-    return remarks
-
-
-def _left_out(why: str, names: list[Any]) -> str:
-    if len(names) == 1:
-        return f"Class {names[0]!r} is left out of the balance: {why}."
-    return f"Classes {listed(names)} are left out of the balance, each for this: {why}."

@@ -54,9 +54,18 @@ def read_labels(table: Any, column: str, where: str) -> np.ndarray:
 
 def require_values(values: Sequence[Any], column: str, where: str) -> None:
     """None of them missing; one of blanks alone is."""
-    for row, value in enumerate(values, start=1):
-        if value is None or (isinstance(value, str) and not value.strip()):
-            raise InputError(f"Row {row} of {where} has no {column}; every example needs one.")
+    lost = [
+        row
+        for row, value in enumerate(values, start=1)
+        if value is None or (isinstance(value, str) and not value.strip())
+    ]
+    if len(lost) == 1:
+        raise InputError(f"Row {lost[0]} of {where} has no {column}: fill it in or take the row out.")
+    if lost:
+        raise InputError(
+            f"{len(lost):,} rows of {where} have no {column} (the first is row {lost[0]:,}): "
+            "fill them in or take them out."
+        )
 
 
 def read_ids(table: Any, where: str) -> list[str]:

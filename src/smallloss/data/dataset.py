@@ -8,6 +8,7 @@ from typing import Optional, Union
 
 import numpy as np
 
+from smallloss.criterion.verdict import NAMES_SHOWN, one_line
 from smallloss.errors import InputError
 
 _CHUNK_BYTES = 1 << 24
@@ -94,6 +95,17 @@ class Dataset:
                 f"The {what} of {self.name} hold the code {codes[bad[0]]} at index {bad[0]}; "
                 f"with {len(self.classes)} classes they run from 0 to {len(self.classes) - 1}."
             )
+
+    def __repr__(self) -> str:
+        names = [one_line(name) for name in self.classes[:NAMES_SHOWN]]
+        names += ["..."] if len(self.classes) > NAMES_SHOWN else []
+        seen = " x ".join(map(str, self.inputs.shape[1:])) + (" pixels" if self.is_image else " features")
+        test = "" if self.test is None else f", {len(self.test):,} more to test on"
+        lost = f", {len(self.unreadable):,} that cannot be read" if self.unreadable else ""
+        return (
+            f"<Dataset {one_line(self.name)} ({self.kind}): {len(self):,} examples of {seen} in {len(self.classes):,} "
+            f"classes ({', '.join(names)}){test}{lost}>"
+        )
 
     def __len__(self) -> int:
         return len(self.inputs)

@@ -40,17 +40,19 @@ def shape_of(source: Source) -> tuple[int, int, bool]:
 
 def decode(source: Source, size: int, *, gray: bool) -> tuple[bytes, bool]:
     """The pixels of the centre square, `size` by `size`, as L or RGB, and whether the picture is gray."""
-    with _open(source) as image:
-        is_gray = _is_gray(image)
-        image.draft(None, (2 * size, 2 * size))  # a large JPEG is decoded at a fraction of its size
-        image.load()
-        picture = _to_mode(image, "L" if gray else "RGB")
-        orientation = _orientation(image)
-    if orientation in _UPRIGHT:
-        picture = picture.transpose(_UPRIGHT[orientation])
+    picture, is_gray = _upright(source, size, gray)
     if picture.size != (size, size):
         picture = _centre_square(picture, size)
     return picture.tobytes(), is_gray
+
+
+def whole(source: Source, longest: int) -> Image.Image:
+    """All of a picture as a person sees it: upright, gray or in colour as it is, no side longer than `longest`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        picture, _ = _upright(source, longest)
+    picture.thumbnail((longest, longest))
+    return picture
 
 
 def decode_all(sources: list[Source], size: int, *, gray: bool) -> tuple[bytes, dict[int, str], bool]:
@@ -107,6 +109,17 @@ def _content(path: str) -> bytes:
 
 def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe would be waited for
+
+
+def _upright(source: Source, size: int, gray: bool | None = None) -> tuple[Image.Image, bool]:
+    """The picture as L or RGB (`gray` None: as it is), not much larger than `size` needs, and whether it is gray."""
+    with _open(source) as image:
+        is_gray = _is_gray(image)
+        image.draft(None, (2 * size, 2 * size))  # a large JPEG is decoded at a fraction of its size
+        image.load()
+        picture = _to_mode(image, "L" if (is_gray if gray is None else gray) else "RGB")
+        orientation = _orientation(image)
+    return picture.transpose(_UPRIGHT[orientation]) if orientation in _UPRIGHT else picture, is_gray
 
 
 def _is_gray(image: Image.Image) -> bool:

@@ -1,4 +1,4 @@
-"""Examples that are the same, or nearly so, under different labels: at least one of the labels is wrong."""
+"""Examples that are the same, or nearly so, under different labels: one of the labels is likely wrong."""
 
 import hashlib
 
@@ -7,6 +7,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from smallloss.data.dataset import Dataset
+from smallloss.data.tables import as_cell
 
 _CHUNK = 4096
 _BITS = 3  # of 64 in which the difference hashes of near duplicates may differ
@@ -37,17 +38,44 @@ def conflicting_duplicates(dataset: Dataset, groups: np.ndarray | None = None) -
     return [index for index in members if len(np.unique(dataset.labels[index])) > 1]
 
 
-def conflict_note(dataset: Dataset, groups: np.ndarray) -> list[str]:
-    """One sentence about duplicates with different labels, with an example; nothing where there are none."""
+def conflict_note(dataset: Dataset, groups: np.ndarray, file: str = "") -> list[str]:
+    """What is to be said of duplicates with different labels, with an example; nothing where there are none.
+
+    `file` is the one that lists them all, if there is one.
+    """
     found = conflicting_duplicates(dataset, groups)
     if not found:
         return []
-    one, other = found[0][0], next(i for i in found[0] if dataset.labels[i] != dataset.labels[found[0][0]])
-    named = " and ".join(f"{dataset.ids[i]} ({dataset.classes[dataset.labels[i]]})" for i in (one, other))
-    return [
-        f"{len(found)} groups of equal or nearly equal examples carry different labels, for example {named}: "
-        "of each group at least one label is wrong."
-    ]
+    equal = sum(_are_equal(dataset.as_they_came[index]) for index in found)
+    kinds = [(equal, "equal"), (len(found) - equal, "nearly equal")]
+    counted = " and ".join(f"{count:,} {_groups(count)} of {kind} examples" for count, kind in kinds if count)
+    first = found[0]
+    other = next(i for i in first if dataset.labels[i] != dataset.labels[first[0]])
+    named = " and ".join(f"{dataset.ids[i]} ({dataset.classes[dataset.labels[i]]})" for i in (first[0], other))
+    carry = "carries" if len(found) == 1 else "carry"
+    said = f"{counted} {carry} different labels, for example {named}."
+    wrong = "Of equal ones at least one label is wrong, unless they hold nothing that tells the classes apart."
+    so = wrong if equal else "Look at them: they may show the same."
+    return [" ".join([said, so, *([f"{file} lists them all."] if file else [])])]
+
+
+def _groups(count: int) -> str:
+    return "group" if count == 1 else "groups"
+
+
+def _are_equal(inputs: np.ndarray) -> bool:
+    return bool((inputs == inputs[0]).all())
+
+
+def conflict_table(dataset: Dataset, groups: np.ndarray) -> dict[str, list[str] | list[int]]:
+    """Every member of each group of duplicates with different labels; groups are numbered from 1."""
+    found = conflicting_duplicates(dataset, groups)
+    members = [(number, int(i)) for number, index in enumerate(found, start=1) for i in index]
+    return {
+        "id": [as_cell(dataset.ids[i]) for _, i in members],
+        "label": [as_cell(dataset.classes[dataset.labels[i]]) for _, i in members],
+        "group": [number for number, _ in members],
+    }
 
 
 def _exact_pairs(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,7 @@
 """A folder of pictures, one subfolder per class, with or without train, val and test above them."""
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,7 +74,7 @@ def _find(root: Path, folder: Path) -> _Found:
     above = {_place(root), _place(folder), *(_place(entry.path) for entry in classes)}
     for entry in classes:
         before = len(found.paths)
-        label = _printable(entry.name)
+        label = printable(entry.name)
         # A link back up, or into another class, is not followed: it would give pictures a label of others.
         for path in _walk(entry.path, set(above)):
             if is_picture(path):
@@ -129,12 +130,20 @@ def is_picture(path: str) -> bool:
 
 
 def _id(root: Path, path: str) -> str:
-    return _printable(path[len(str(root)) :].lstrip(os.sep).replace(os.sep, "/"))
+    return printable(path[len(str(root)) :].lstrip(os.sep).replace(os.sep, "/"))
 
 
-def _printable(name: str) -> str:
+def printable(name: str) -> str:
     """A name as it is; bytes that are no UTF-8, which no table could hold, as \\x escapes."""
     return os.fsencode(name).decode("utf-8", errors="backslashreplace")
+
+
+def file_of(root: Path, name: str) -> Path:
+    """The file below `root` that a `printable` name stands for."""
+    if "\\x" not in name or (root / name).exists():
+        return root / name
+    escaped = re.sub(rb"\\x([89a-f][0-9a-f])", lambda byte: bytes.fromhex(byte[1].decode()), name.encode())
+    return root / os.fsdecode(escaped)
 
 
 def _notes(found: _Found) -> list[str]:

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from smallloss.data.columns import find_column, is_text, read_ids, refuse_nested, require_unique
+from smallloss.data.columns import find_column, is_text, read_ids, refuse_nested, require_unique, require_values
 from smallloss.data.dataset import Dataset
-from smallloss.data.image_folder import is_picture
+from smallloss.data.image_folder import file_of, is_picture
 from smallloss.data.picture_set import Listing, picture_dataset
-from smallloss.errors import InputError
 
 _PATH = ("path", "file", "filename", "image", "file_name", "filepath", "file_path", "image_path")
 
@@ -28,13 +27,11 @@ def image_table_dataset(
     """Relative paths count from the folder of the table. Without an id column the paths are the ids."""
     refuse_nested(table, [column], str(path))
     cells = table.column(column).to_pylist()
-    for row, cell in enumerate(cells, start=1):
-        if not cell:
-            raise InputError(f"Row {row} of {path} has no {column}; every example needs its picture.")
+    require_values(cells, column, str(path))
     ids = read_ids(table, str(path))
     if not ids:
         require_unique(cells, str(path))
         ids = cells
-    sources = [str(path.parent / cell) for cell in cells]
+    sources = [str(file_of(path.parent, cell)) for cell in cells]
     note = f"The pictures are those of the column {column!r}."
     return picture_dataset(path.name, Listing(sources, ids, labels, true_labels), notes=[note])

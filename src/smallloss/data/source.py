@@ -14,8 +14,8 @@ from smallloss.data.table import load_table
 from smallloss.errors import InputError
 
 KNOWN = (
-    "digits, cifar10:PATH, cifar100:PATH, idx:FOLDER, a folder of idx files, a folder of pictures with a subfolder "
-    "per class, a .csv or .parquet table, a .npz file, a .npy file with --labels, or hf:NAME"
+    "a folder of pictures (a subfolder per class) or of idx files, a .csv, .parquet or .npz file, an .npy file with "
+    "--labels, digits, cifar10:PATH, cifar100:PATH, idx:FOLDER, hf:NAME"
 )
 
 
@@ -48,8 +48,8 @@ def load(spec: str | Path, *, labels: str | Path | None = None, label: str | Non
         return load_npz(path)
     if path.is_dir():
         return _load_folder(path)
-    missing = len(path.parts) > 1 and not path.exists()
-    fault = f"There is no file or folder at {spec}" if missing else f"{spec} is not a known source"
+    missing = f"There is no file or folder {'at' if len(path.parts) > 1 else 'here named'} {spec}"
+    fault = f"{spec} is not of a kind that is known" if path.exists() else missing
     raise InputError(f"{fault}; DATA is one of: {KNOWN}.")
 
 

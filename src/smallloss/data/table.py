@@ -100,7 +100,17 @@ def _like(test: Any, columns: list[str], where: str) -> Any:
 def _from_text(table: Any, more: Any, columns: list[str], where: str) -> _Described:
     parts = [_cells(part, columns) for part in (table, more) if part is not None]
     features, said = text_features(parts[0], where, *parts[1:])
-    return features, [*parts], [f"The text is that of the column {' and '.join(map(repr, columns))}.", said]
+    column = f"The text is that of the column {' and '.join(map(repr, columns))}."
+    return features, [*parts], [column, said, *_empty_note(parts[0])]
+
+
+def _empty_note(cells: list[str]) -> list[str]:
+    """A sentence on the rows without a text, where there are any: nothing tells what their labels should be."""
+    rows = [row for row, cell in enumerate(cells, start=1) if not cell]
+    if not rows:
+        return []
+    one = f"1 text is empty, that of row {rows[0]:,}."
+    return [one if len(rows) == 1 else f"{len(rows):,} texts are empty, the first is that of row {rows[0]:,}."]
 
 
 def _cells(table: Any, columns: list[str]) -> list[str]:

@@ -30,7 +30,7 @@ class AuditResult:
     precision: Interval  # of the kept set, 95 %
     noise_rate: Interval  # of the whole dataset, 95 %
     rates: Rates  # per class, to select with next
-    more: int  # answers that would halve the interval of the noise rate
+    more: int  # answers that would halve the interval of the noise rate; 0 where nothing is left to ask
     pair: tuple[str, str] | None  # of classes, from which they should come
     verdict: DataVerdict | KnownVerdict | None  # with the answers in it; None where the run kept too little
 
@@ -69,11 +69,9 @@ class AuditResult:
             lines.append(f"Known before, from the corrections: {self.known[1]} more, {self.known[0]} of them wrong.")
         n = self.noise_rate
         where = "" if self.pair is None else f", best of {quoted(self.pair[0])} and {quoted(self.pair[1])}"
-        return [
-            *lines,
-            f"Wrong labels in the whole dataset: about {n.value:.1%} ({n.low:.1%} to {n.high:.1%}, 95 %).",
-            f"About {self.more} more answers would halve the interval{where}.",
-        ]
+        lines.append(f"Wrong labels in the whole dataset: about {n.value:.1%} ({n.low:.1%} to {n.high:.1%}, 95 %).")
+        more = f"About {self.more} more answers would halve the interval{where}."
+        return [*lines, more] if self.more else lines
 
     def _rates(self) -> list[str]:
         source = self.rates.source

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from smallloss.criterion.labels import listed
 
+_GUESSES = "Suggested labels are the network's guesses: look at them before you rely on them."
+
 
 @dataclass(frozen=True)
 class Exported:
@@ -30,7 +32,7 @@ class Exported:
         written += [f"{self.by_hand:,} under the label given by hand"] if self.by_hand else []
         why = ", ".join(f"{count:,} {reason}" for reason, count in self.why.items())
         said = f"{self.path}: {', '.join(written)}; {self.left_out:,} left out{f': {why}' if why else ''}"
-        return f"{said}\n{self.note}" if self.note else said
+        return "\n".join([said, *([_GUESSES] if suggested else []), *([self.note] if self.note else [])])
 
 
 def left_out_of_csv(columns: list[str]) -> str:

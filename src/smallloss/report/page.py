@@ -1,6 +1,5 @@
 """report.html: one file that opens from a mail, without a server, an outside address or any script but its own."""
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from smallloss.report.packed import BUDGET, packed
 from smallloss.report.pictures import CLASSES_SHOWN, borderline, gallery
 from smallloss.report.plots import CURVES, DASHES, learning_curves, loss_curves, score_histogram
 from smallloss.report.result import Part, Result
+from smallloss.report.settings import shown_settings
 from smallloss.report.sparklines import sparklines
 from smallloss.report.summary import (
     called,
@@ -21,6 +21,7 @@ from smallloss.report.summary import (
     headline,
     notes,
     percent,
+    pieces,
     printable,
     table_rows,
     tone,
@@ -44,14 +45,14 @@ def page(result: Result) -> str:
 
     facts = _facts(result)
     plots = {name: Markup(svg) for name, svg in _plots(result).items()}
-    made = environment(percent=percent, count="{:,}".format)
+    made = environment(percent=percent, count="{:,}".format, pieces=pieces)
     return str(made.get_template(_TEMPLATE).render(plots=plots, **facts))
 
 
 def _facts(result: Result) -> dict[str, Any]:
     data = result.dataset
     colour, word = tone(result.verdict)
-    whole, *held_out = table_rows(result)
+    *apart, whole = table_rows(result)
     train = train_part(result)
     suspects, nearest = gallery(result), borderline(result)
     pictures = sum(len(one.picture or "") for one in [*nearest, *(one for each in suspects for one in each.shown)])
@@ -65,7 +66,8 @@ def _facts(result: Result) -> dict[str, Any]:
         "headline": headline(result.verdict),
         "theory": "" if result.verdict is None else str(result.verdict).partition("\n\n")[2],
         "whole": whole,
-        "held_out": held_out,
+        "trained_on": apart[0] if apart else whole,
+        "held_out": apart[1:],
         "rows": list(zip(class_rows(result, train), sparklines(train.selection), strict=True)),
         "precision": result.verdict.precision if isinstance(result.verdict, DataVerdict) else None,
         "known": data.true_labels is not None,
@@ -85,7 +87,7 @@ def _facts(result: Result) -> dict[str, Any]:
         "sampled": _sampled(result),
         "confusions": confusions(result),
         "notes": notes(result),
-        "settings": [(printable(name), printable(value)) for name, value in _flat(result.settings)],
+        "settings": shown_settings(result.settings),
     }
 
 
@@ -146,12 +148,3 @@ def _curves(result: Result) -> dict[str, tuple[list[int], list[float]]]:
             epochs.append(int(row["epoch"]) + 1)
             shares.append(float(row[on]))
     return curves
-
-
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Groups of settings as dotted names."""
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", str(value)

@@ -3,12 +3,16 @@
 import base64
 import io
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smallloss.criterion.verdict import one_line
 from smallloss.report.result import Result
 from smallloss.report.summary import printable, shortened
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 CLASSES_SHOWN = 10
 PER_CLASS = 8
@@ -104,9 +108,10 @@ def _by_score(result: Result, ranked: dict[str, np.ndarray], code: int, *, wrong
 def _shown(result: Result, ranked: dict[str, np.ndarray], k: int) -> Shown:
     data, index = result.dataset, int(ranked["index"][k])
     predicted, name = int(result.predicted[index]), data.ids[index]
+    short = name.removeprefix(f"{data.classes[data.labels[index]]}/")  # the folder of its class says nothing new
     return Shown(
         id=printable(name),
-        short_id=printable(name if len(name) <= ID_LENGTH else "…" + name[1 - ID_LENGTH :]),
+        short_id=printable(short if len(short) <= ID_LENGTH else "…" + short[1 - ID_LENGTH :]),
         label=one_line(data.classes[data.labels[index]]),
         predicted=one_line(data.classes[predicted]) if predicted >= 0 else "–",
         label_score=float(ranked["label_score"][k]),
@@ -120,14 +125,19 @@ def _shown(result: Result, ranked: dict[str, np.ndarray], k: int) -> Shown:
 
 
 def data_address(pixels: np.ndarray, longest_side: int) -> str:
-    """A picture inside the page: a PNG, exact, where it is small, else a JPEG."""
+    """An array of pixels as a picture inside the page."""
     from PIL import Image
 
     picture = Image.fromarray(pixels if pixels.shape[-1] in (3, 4) else pixels[..., 0])
     picture.thumbnail((longest_side, longest_side))
-    file, kind = io.BytesIO(), "png"
+    return embedded(picture)
+
+
+def embedded(picture: "Image.Image") -> str:
+    """A picture inside the page: a PNG, exact, where that is small, else a JPEG if it is the smaller of the two."""
+    file, photograph = io.BytesIO(), io.BytesIO()
     picture.save(file, format="PNG", optimize=True)
     if file.tell() > _PNG_BYTES and picture.mode != "RGBA":
-        file, kind = io.BytesIO(), "jpeg"
-        picture.save(file, format="JPEG", quality=80, optimize=True)
+        picture.save(photograph, format="JPEG", quality=80, optimize=True)
+    kind, file = ("jpeg", photograph) if 0 < photograph.tell() < file.tell() else ("png", file)
     return f"data:image/{kind};base64," + base64.b64encode(file.getvalue()).decode("ascii")

@@ -9,15 +9,17 @@ from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.estimate import Estimate
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
-from smallloss.criterion.verdict import Verdict
+from smallloss.criterion.verdict import Verdict, one_line
 from smallloss.data.dataset import Dataset
+
+TRAIN = "train"
 
 
 @dataclass
 class Part:
     """Examples that were ranked among themselves: the training part, or the part held out."""
 
-    split: str  # "train" or "held out"
+    split: str  # TRAIN or "held out"
     index: np.ndarray  # rows of the dataset
     selection: Selection
 
@@ -54,3 +56,19 @@ class Result:
     estimate: Estimate | None = None  # of the noise rates, where nobody knew them
     ledger: LossLedger | None = None  # of the evidence: its curves are drawn
     pins: dict[int, int] = field(default_factory=dict)  # rows answered by hand
+
+    @property
+    def in_short(self) -> str:
+        """What became of the examples of all parts, and the verdict."""
+        name = one_line(self.dataset.name)
+        held_out = sum(len(part.index) for part in self.parts if part.split != TRAIN)
+        kept, wrong = (
+            sum(int(getattr(part.selection, mask).sum()) for part in self.parts) for mask in ("mask", "is_label_issue")
+        )
+        examples = sum(len(part.index) for part in self.parts)
+        apart = f", {held_out:,} of them held out" if held_out else ""
+        said = "" if self.verdict is None else f"\n{self.verdict.headline}"
+        return f"{name}: {examples:,} examples{apart}; {wrong:,} likely wrong, {kept:,} kept{said}"
+
+    def __repr__(self) -> str:
+        return f"<Result of {self.in_short}>"

@@ -1,5 +1,6 @@
 """What the terminal and the page both say: rows per class, the verdict's tone, names and numbers in words."""
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,10 +10,10 @@ from smallloss import methods
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.estimate.result import interval
 from smallloss.criterion.verdict import Verdict, one_line
-from smallloss.report.result import Part, Result
-from smallloss.report.truth import Agreement, agreement, right_labels
+from smallloss.report.result import TRAIN, Part, Result
+from smallloss.report.truth import Agreement, Fates, agreement, fates_of
 
-TRAIN = "train"
+TRAINED_ON = "trained on"
 _NO_VERDICT = "No verdict: the transition matrix is not known, so the theory cannot say whether to trust the ranking."
 _STAGE1 = "Stage 1: Cross Entropy on all labels"
 
@@ -39,7 +40,9 @@ def class_rows(result: Result, part: Part) -> list[ClassRow]:
     counts = np.bincount(selection.class_index, minlength=len(selection.classes))
     members = np.split(np.argsort(selection.class_index, kind="stable"), np.cumsum(counts)[:-1])
     names = [str(label) for label in selection.classes]
-    rows = [_row(result, part, *row) for row in zip(names, members, selection.quota.noise_rate, strict=True)]
+    rates = selection.quota.noise_rate
+    fates = fates_of(result.dataset, [part])
+    rows = [_row(name, rate, fates.of(mine)) for name, rate, mine in zip(names, rates, members, strict=True)]
     more = zip(*_class_facts(result, part), strict=True)
     return [
         replace(row, interval=interval, margin=margin, cutoff=None if np.isnan(cutoff) else cutoff)
@@ -61,30 +64,32 @@ def _class_facts(result: Result, part: Part) -> tuple[list[Any], list[Any], list
     return intervals, margins, part.selection.cutoff.tolist()
 
 
-def whole_row(result: Result, part: Part, name: str) -> ClassRow:
-    """All classes of the part together; their noise rate is the mean over the examples."""
-    selection = part.selection
-    noise_rate = selection.quota.noise_rate[selection.class_index].mean()
-    row = _row(result, part, name, np.arange(len(part.index)), noise_rate)
-    if result.estimate is None or part.split != TRAIN:
+def whole_row(result: Result, parts: list[Part], name: str) -> ClassRow:
+    """All classes of the parts together; their noise rate is the mean over the examples.
+
+    It has an interval where the training part stands alone, since that is what the rates were estimated from.
+    """
+    rates = [part.selection.quota.noise_rate[part.selection.class_index] for part in parts]
+    noise_rate = np.concatenate(rates).mean()
+    row = _row(name, noise_rate, fates_of(result.dataset, parts))
+    if result.estimate is None or [part.split for part in parts] != [TRAIN]:
         return row
-    shares = np.bincount(selection.class_index, minlength=len(selection.classes)) / len(part.index)
+    selection = parts[0].selection
+    shares = np.bincount(selection.class_index, minlength=len(selection.classes)) / len(selection.class_index)
     low, high = interval(noise_rate, result.estimate.draws @ shares, result.estimate.level)
     return replace(row, interval=(float(low), float(high)))
 
 
-def _row(result: Result, part: Part, name: str, members: np.ndarray, noise_rate: float) -> ClassRow:
-    selection, is_right = part.selection, right_labels(result.dataset, part)
-    kept, issue = selection.mask[members], selection.is_label_issue[members]
-    seen = selection.rank_in_class[members] > 0
+def _row(name: str, noise_rate: float, fates: Fates) -> ClassRow:
+    kept, issue, seen, right = fates
     return ClassRow(
         name=one_line(name),
-        examples=len(members),
+        examples=len(seen),
         noise_rate=float(noise_rate),
         kept=int(kept.sum()),
         set_aside=int((seen & ~kept & ~issue).sum()),
         likely_wrong=int(issue.sum()),
-        agreement=None if is_right is None else agreement(selection, is_right, members),
+        agreement=None if right is None else agreement(kept, issue, seen, right),
     )
 
 
@@ -93,11 +98,10 @@ def train_part(result: Result) -> Part:
 
 
 def table_rows(result: Result) -> list[ClassRow]:
-    """What stands under the classes: the whole training part, then any part held out."""
-    return [
-        whole_row(result, part, "all" if part.split == TRAIN else part.split)
-        for part in sorted(result.parts, key=lambda part: part.split != TRAIN)
-    ]
+    """What stands under the classes: the training part, any part held out, and at last all of them."""
+    parts = sorted(result.parts, key=lambda part: part.split != TRAIN)
+    apart = [whole_row(result, [part], TRAINED_ON if part.split == TRAIN else part.split) for part in parts]
+    return [*(apart if len(parts) > 1 else []), whole_row(result, parts, "all")]
 
 
 def notes(result: Result) -> list[str]:
@@ -136,6 +140,11 @@ def printable(text: str) -> str:
 
 def shortened(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def pieces(name: str) -> list[str]:
+    """A name cut where a line may break: behind a folder, a stroke or a low line, not within a word."""
+    return re.split(r"(?<=[/_-])(?=.)", name)
 
 
 def percent(share: float | None) -> str:

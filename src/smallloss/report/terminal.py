@@ -43,7 +43,7 @@ def render(result: Result, console: "Console", folder: str | Path | None = None)
     console.print()
     for piece in _classes(result):
         console.print(piece)
-    for note in notes(result):
+    for note in _unsaid(result):
         console.print(Text(f"Note: {note}"))
     if folder is not None:
         console.print()
@@ -52,6 +52,12 @@ def render(result: Result, console: "Console", folder: str | Path | None = None)
             ("examples.csv", "every example, in input order; also examples.parquet"),
         ):
             console.print(Text(f"{printable(str(Path(folder) / name))}  ({what})"), soft_wrap=True)
+
+
+def _unsaid(result: Result) -> list[str]:
+    """The notes that were not among the choices, which were printed before anything was trained."""
+    said = [printable(f"{name} {words}").lower() for name, words in result.settings.get("chosen", {}).items()]
+    return [note for note in notes(result) if not any(note.lower() in line for line in said)]
 
 
 def render_selection(selection: Selection, console: "Console") -> None:

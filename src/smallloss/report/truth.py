@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from math import isnan
+from typing import NamedTuple
 
 import numpy as np
 
-from smallloss.criterion.selection import Selection, precision_recall
+from smallloss.criterion.selection import precision_recall
 from smallloss.data.dataset import Dataset
 from smallloss.report.result import Part
 
@@ -29,15 +30,38 @@ def right_labels(dataset: Dataset, part: Part) -> np.ndarray | None:
     return dataset.labels[part.index] == dataset.true_labels[part.index]
 
 
-def agreement(selection: Selection, is_right: np.ndarray, members: np.ndarray | slice) -> Agreement:
-    """Over the `members`: a right label is the positive for the kept, a wrong one for the flags."""
-    right, issue = is_right[members], selection.is_label_issue[members]
-    trusted = (selection.rank_in_class[members] > 0) & ~issue
+class Fates(NamedTuple):
+    """Masks over the same examples."""
+
+    kept: np.ndarray
+    issue: np.ndarray
+    seen: np.ndarray
+    right: np.ndarray | None  # None where nobody knows
+
+    def of(self, members: np.ndarray) -> "Fates":
+        right = None if self.right is None else self.right[members]
+        return Fates(self.kept[members], self.issue[members], self.seen[members], right)
+
+
+def fates_of(dataset: Dataset, parts: list[Part]) -> Fates:
+    """What became of the examples of the parts, one part after the other."""
+    chosen = [part.selection for part in parts]
+    right = [one for part in parts if (one := right_labels(dataset, part)) is not None]
+    return Fates(
+        np.concatenate([one.mask for one in chosen]),
+        np.concatenate([one.is_label_issue for one in chosen]),
+        np.concatenate([one.rank_in_class > 0 for one in chosen]),
+        np.concatenate(right) if right else None,
+    )
+
+
+def agreement(kept: np.ndarray, issue: np.ndarray, seen: np.ndarray, right: np.ndarray) -> Agreement:
+    """Of masks over the same examples: a right label is the positive for the kept, a wrong one for the flags."""
     return Agreement(
         int((~right).sum()),
-        *_shares(selection.mask[members], right),
+        *_shares(kept, right),
         *_shares(issue, ~right),
-        trusted_precision=_shares(trusted, right)[0],
+        trusted_precision=_shares(seen & ~issue, right)[0],
     )
 
 

@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from smallloss.criterion.estimate.dependence import Slope
 from smallloss.criterion.estimate.inputs import Matrix, Vector
+from smallloss.criterion.verdict import one_line
 from smallloss.errors import InputError
+
+RATES_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +37,17 @@ class Estimate:
     draws: NDArray[np.float64]
     transition_draws: NDArray[np.float32]
     weak: bool = False  # the rates may be the network's own mistakes
+
+    def __repr__(self) -> str:
+        noisiest = np.argsort(-self.noise_rate, kind="stable")[:RATES_SHOWN]
+        rates = [
+            f"{one_line(str(self.classes[k]))} {self.noise_rate[k]:.0%} ({self.low[k]:.0%} to {self.high[k]:.0%})"
+            for k in noisiest
+        ]
+        rest = len(self.classes) - len(rates)
+        more = [f"{rest:,} more with smaller rates"] if rest else []
+        weak = "; they may be the network's own mistakes" if self.weak else ""
+        return f"<Estimate of noise rates, {self.level:.0%} intervals: {', '.join(rates + more)}{weak}>"
 
     def interval(self, level: float) -> tuple[Vector, Vector]:
         """Quantiles of the draws, widened where need be to hold the estimate itself."""

@@ -1,0 +1,26 @@
+"""What a selection says beside its numbers, in words."""
+
+from typing import Any
+
+from smallloss.criterion.labels import listed
+from smallloss.criterion.quota import Quota
+
+
+def remarks(quota: Quota, names: list[Any], never_seen: int) -> list[str]:
+    """What a reader of a selection must know: which classes stay out of the balance or empty, what has no rank."""
+    said = [
+        _left_out(why, [name for name in names if quota.left_out.get(name) == why])
+        for why in dict.fromkeys(quota.left_out.values())
+    ]
+    empty = [name for name, num in zip(names, quota.num, strict=True) if num == 0]
+    if empty:
+        said.append(f"Nothing is kept of {listed(empty)}.")
+    if never_seen:
+        said.append(f"{never_seen} examples were never seen and are not ranked.")
+    return said
+
+
+def _left_out(why: str, names: list[Any]) -> str:
+    if len(names) == 1:
+        return f"Class {names[0]!r} is left out of the balance: {why}."
+    return f"Classes {listed(names)} are left out of the balance, each for this: {why}."

@@ -1,0 +1,102 @@
+"""A cleaned table of pictures says where they are, seen from its own folder, and so is data again."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smallloss.data.picture_files import seen_from
+from smallloss.data.source import load
+from smallloss.data.tables import read_table, write_table
+from smallloss.exporting import export
+
+QUICK = ("--preset", "cpu", "--epochs", 1, "--noise-rate", 0.1)
+
+
+def same_pictures(before, after, ids):
+    row_of = {name: row for row, name in enumerate(before.ids)}
+    assert list(after.ids) == ids
+    np.testing.assert_array_equal(after.inputs, before.inputs[[row_of[name] for name in ids]])
+    assert not after.unreadable
+
+
+def test_a_folder_becomes_a_table_that_can_be_cleaned(command, write_pictures, write_run, rows_of, tmp_path):
+    pictures = write_pictures(tmp_path / "pictures", ["bird", "cat"])
+    run = write_run(tmp_path / "run", load(pictures), source=str(pictures))
+    table = tmp_path / "ex" / "c.csv"
+    assert (
+        command("export", run, "--to", "csv", "--out", table) == f"{table}: 16 examples; 4 left out: 4 likely wrong\n"
+    )
+    rows = rows_of(table)
+    assert [row["path"] for row in rows] == [f"../pictures/{row['id']}" for row in rows]
+    command("clean", table, "--out", tmp_path / "again", *QUICK)
+    seen = read_table(tmp_path / "again" / "examples.parquet").to_pydict()
+    assert seen["id"] == [row["id"] for row in rows]
+    assert "unreadable" not in seen["reason"]
+    twice = export(tmp_path / "again", tmp_path / "twice.csv", "csv", keep="all").path
+    assert [row["path"] for row in rows_of(twice)] == [f"pictures/{row['id']}" for row in rows]
+
+
+@pytest.mark.parametrize("to", ["csv", "parquet"])
+@pytest.mark.parametrize("given", [False, True], ids=["recorded", "given"])
+def test_a_folder_of_pictures_is_read_back(write_pictures, write_run, tmp_path, to, given):
+    pictures = write_pictures(tmp_path / "pictures", ["bird", "=cat"])
+    (pictures / "bird" / "3.png").write_bytes(b"no picture")
+    (pictures / "bird" / "4.png").rename(pictures / "bird" / os.fsdecode(b"\xff4.png"))
+    before = load(pictures)
+    run = write_run(tmp_path / "run", before, source=None if given else str(pictures))
+    done = export(run, tmp_path / f"c.{to}", to, keep="all", data=pictures if given else None)
+    assert done.note == ""
+    same_pictures(before, load(done.path), list(before.ids))
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["paths are ids", "ids"])
+@pytest.mark.parametrize("place", ["ex", "deep/er/down", "."])
+def test_a_table_of_paths_is_read_back_from_another_folder(write_pictures, write_run, tmp_path, named, place):
+    """The column keeps its name; a way that is already absolute stays as it is."""
+    pictures = write_pictures(tmp_path / "pictures", ["bird", "cat"])
+    cells = [f"../pictures/{label}/{i}.png" for label in ("bird", "cat") for i in range(10)]
+    cells[3] = str(pictures / "bird" / "3.png")
+    columns = {"image": cells, "label": [Path(cell).parent.name for cell in cells]}
+    columns |= {"id": [f"r{i}" for i in range(20)]} if named else {}
+    (tmp_path / "tables").mkdir()
+    table = write_table(tmp_path / "tables" / "t.csv", columns)
+    before = load(table)
+    run = write_run(tmp_path / "run", before, source=str(table))
+    done = export(run, tmp_path / place / "c.csv", "csv")
+    found = read_table(done.path).to_pydict()
+    same_pictures(before, load(done.path), found["id"])
+    assert "path" not in found
+    up = {"ex": "../", "deep/er/down": f"{tmp_path}/", ".": ""}[place]
+    ways = dict(zip(before.ids, cells, strict=True))
+    for name, way in zip(found["id"], found["image"], strict=True):
+        old = ways[name]
+        if place == "deep/er/down" and not old.startswith("/"):
+            assert way.startswith("/")
+        else:
+            assert way == (old if old.startswith("/") else up + old.removeprefix("../"))
+
+
+def test_what_is_near_is_relative_and_what_is_far_is_not(tmp_path):
+    file = tmp_path / "a" / "b" / "1.png"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    (tmp_path / "x" / "y" / "z").mkdir(parents=True)
+    assert seen_from(tmp_path, file) == "a/b/1.png"
+    assert seen_from(tmp_path / "x" / "y", file) == "../../a/b/1.png"
+    assert seen_from(tmp_path / "x" / "y" / "z", file) == str(file)
+    assert seen_from(Path("/nowhere"), file) == str(file)
+    (tmp_path / "link").symlink_to(tmp_path / "x" / "y")  # from it, .. is x
+    assert seen_from(tmp_path / "link", file) == str(file)
+
+
+def test_where_the_pictures_are_gone_it_is_said(write_pictures, write_run, tmp_path):
+    pictures = write_pictures(tmp_path / "pictures", ["bird", "cat"])
+    run = write_run(tmp_path / "run", load(pictures), source=str(pictures))
+    moved = pictures.rename(tmp_path / "moved")
+    done = export(run, tmp_path / "a.csv", "csv")
+    assert done.note == f"Where the pictures are is not in it, for {pictures} is gone: name it with --data."
+    assert "path" not in read_table(done.path).column_names
+    found = read_table(export(run, tmp_path / "b.csv", "csv", data=moved).path).to_pydict()
+    assert found["path"] == [f"moved/{name}" for name in found["id"]]
