@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -17,7 +18,7 @@ from smallloss.criterion.selection import select
 from smallloss.criterion.verdict import check
 from smallloss.report import page as pages
 from smallloss.report.page import page, write_page
-from smallloss.report.pictures import LONGEST_SIDE, borderline, data_address, gallery
+from smallloss.report.pictures import LONGEST_SIDE, borderline, embedded, gallery, thumbnail
 from smallloss.report.plots import loss_curves, score_histogram
 from smallloss.report.result import Part, Result
 from smallloss.report.summary import table_rows
@@ -227,10 +228,31 @@ def test_borderline_examples_lie_on_both_sides_of_the_cut(result: Result) -> Non
 
 def test_photographs_are_jpegs_and_small_pictures_exact() -> None:
     noise = np.random.default_rng(0).integers(0, 256, (300, 200, 4), np.uint8)
-    assert data_address(noise[:8, :8, :3], 96).startswith("data:image/png")
-    assert data_address(noise[..., :3], 96).startswith("data:image/jpeg")
-    assert data_address(noise[..., :1], 96).startswith("data:image/jpeg")
-    assert data_address(noise, 96).startswith("data:image/png")  # a JPEG has no transparency
+    for pixels, kind in (
+        (noise[:8, :8, :3], "png"),
+        (noise[..., :3], "jpeg"),
+        (noise[..., 0], "jpeg"),
+        (noise, "png"),  # a JPEG has no transparency
+    ):
+        assert embedded(Image.fromarray(pixels)).startswith(f"data:image/{kind}")
+
+
+def test_a_gallery_shows_the_whole_picture_as_long_as_its_file_is_there(result: Result, tmp_path: Path) -> None:
+    """The network sees a small square; what is wrong with a label may be beside it."""
+    file = tmp_path / "wide.png"
+    Image.new("RGB", (600, 300), "red").save(file)
+    squares = np.zeros((2, 32, 32, 3), np.uint8)
+    data = replace(
+        result.dataset, inputs=squares, labels=np.zeros(2, int), true_labels=None, ids=(), sources=[str(file)] * 2
+    )
+    shown = thumbnail(data, 1, LONGEST_SIDE)
+    assert shown is not None
+    assert shown.size == (LONGEST_SIDE, LONGEST_SIDE // 2)
+    assert shown.getpixel((0, 0)) == (255, 0, 0)
+    file.unlink()
+    shown = thumbnail(data, 1, LONGEST_SIDE)
+    assert shown is not None
+    assert shown.size == (32, 32)
 
 
 def test_the_policy_lets_this_script_run_and_nothing_else(hostile: Result) -> None:

@@ -12,7 +12,7 @@ from smallloss import files
 from smallloss.data.dataset import Dataset
 from smallloss.data.tables import defuse
 from smallloss.data.tabular import Rows
-from smallloss.report.pictures import data_address, embedded
+from smallloss.report.pictures import embedded, thumbnail
 from smallloss.report.templates import environment
 
 COLUMNS = ("id", "index", "given_label", "predicted_label", "stratum", "answer", "true_label", "run")
@@ -61,8 +61,9 @@ def shown_inputs(data: Dataset, index: int) -> dict[str, Any]:
 
     Only of features that came as such there is nothing but their values to show.
     """
-    if data.pictures is not None:
-        return {"picture": _original(data, index) or data_address(np.asarray(data.pictures[index]), LONGEST_SIDE)}
+    picture = thumbnail(data, index, LONGEST_SIDE)
+    if picture is not None:
+        return {"picture": embedded(picture)}
     if isinstance(data.shown, Rows):
         return {"row": data.shown.cells(index)}
     if data.shown is not None:
@@ -70,18 +71,6 @@ def shown_inputs(data: Dataset, index: int) -> dict[str, Any]:
     row = np.asarray(data.as_they_came[index])
     more = f" … and {len(row) - VALUES_SHOWN} more" if len(row) > VALUES_SHOWN else ""
     return {"text": "  ".join(f"{value:g}" for value in row[:VALUES_SHOWN].tolist()) + more}
-
-
-def _original(data: Dataset, index: int) -> str | None:
-    """The whole picture from its file, of which the network sees a small square; None where that is gone."""
-    if data.sources is None:
-        return None
-    from smallloss.data.decode import whole
-
-    try:
-        return embedded(whole(data.sources[index], LONGEST_SIDE))
-    except Exception:  # a file may hold anything by now, and a decoder may fail in any way
-        return None
 
 
 def _shown(one: Question, classes: Sequence[str]) -> dict[str, Any]:

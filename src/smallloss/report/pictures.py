@@ -2,12 +2,14 @@
 
 import base64
 import io
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smallloss.criterion.verdict import one_line
+from smallloss.data.dataset import Dataset
 from smallloss.report.result import Result
 from smallloss.report.summary import printable, shortened
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 CLASSES_SHOWN = 10
 PER_CLASS = 8
 NEAREST = 2  # on each side of the cut-off, per class
-LONGEST_SIDE = 96
+LONGEST_SIDE = 128
 TEXT_LENGTH = 240
 ID_LENGTH = 28
 _COARSE_SIDE = 48  # up to here a picture is enlarged dot by dot
@@ -107,6 +109,7 @@ def _by_score(result: Result, ranked: dict[str, np.ndarray], code: int, *, wrong
 
 def _shown(result: Result, ranked: dict[str, np.ndarray], k: int) -> Shown:
     data, index = result.dataset, int(ranked["index"][k])
+    picture = thumbnail(data, index, LONGEST_SIDE)
     predicted, name = int(result.predicted[index]), data.ids[index]
     short = name.removeprefix(f"{data.classes[data.labels[index]]}/")  # the folder of its class says nothing new
     return Shown(
@@ -118,19 +121,28 @@ def _shown(result: Result, ranked: dict[str, np.ndarray], k: int) -> Shown:
         rank=int(ranked["rank"][k]),
         of=int(ranked["of"][k]),
         fate=str(ranked["fate"][k]),
-        picture=None if data.pictures is None else data_address(np.asarray(data.pictures[index]), LONGEST_SIDE),
-        coarse=data.pictures is not None and max(data.pictures.shape[1:3]) <= _COARSE_SIDE,
+        picture=None if picture is None else embedded(picture),
+        coarse=picture is not None and max(picture.size) <= _COARSE_SIDE,
         text=None if data.shown is None else shortened(printable(data.shown[index]), TEXT_LENGTH),
     )
 
 
-def data_address(pixels: np.ndarray, longest_side: int) -> str:
-    """An array of pixels as a picture inside the page."""
+def thumbnail(data: Dataset, index: int, longest_side: int) -> "Image.Image | None":
+    """An example as a person should see it: the whole picture from its file; where that is gone, the square that the
+    network sees; None where inputs are not pictures."""
     from PIL import Image
 
+    from smallloss.data.decode import whole
+
+    if data.pictures is None:
+        return None
+    if data.sources is not None:
+        with suppress(Exception):  # a file may hold anything by now, and a decoder may fail in any way
+            return whole(data.sources[index], longest_side)
+    pixels = np.asarray(data.pictures[index])
     picture = Image.fromarray(pixels if pixels.shape[-1] in (3, 4) else pixels[..., 0])
     picture.thumbnail((longest_side, longest_side))
-    return embedded(picture)
+    return picture
 
 
 def embedded(picture: "Image.Image") -> str:

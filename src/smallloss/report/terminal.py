@@ -120,7 +120,7 @@ def _classes(result: Result) -> list["Table | str"]:
     for name in ("examples", "noise", "kept", "likely\nwrong", "set\naside"):
         table.add_column(name, justify="right", no_wrap=True)
     if known:
-        for name in ("kept:\nprec. / rec.", "likely wrong:\nprec. / rec."):
+        for name in ("kept:\nprec. / rec.", "likely\nwrong:\nprec. / rec."):
             table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*map(Text, _cells(row)))
