@@ -14,7 +14,10 @@ from smallloss.report.result import TRAIN, Part, Result
 from smallloss.report.truth import Agreement, Fates, agreement, fates_of
 
 TRAINED_ON = "trained on"
-_NO_VERDICT = "No verdict: the transition matrix is not known, so the theory cannot say whether to trust the ranking."
+_NO_VERDICT = (
+    "No verdict: rates of wrong labels were given, and the theory needs the whole transition matrix to say whether to "
+    "trust the ranking; check some of the kept examples by hand (smallloss audit)."
+)
 _STAGE1 = "Stage 1: Cross Entropy on all labels"
 
 
