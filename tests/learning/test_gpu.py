@@ -16,9 +16,11 @@ from smallloss import methods
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import select
 from smallloss.data.dataset import Dataset
+from smallloss.learning.draws import Draws
 from smallloss.learning.progress import Progress
 from smallloss.learning.recipe import Recipe
 from smallloss.learning.stage import Stage
+from smallloss.learning.strong import StrongViews
 from smallloss.learning.task import Check, Task
 from smallloss.methods import presets
 from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
@@ -90,14 +92,14 @@ def supervised(task: Task, recipe: Recipe = SGD) -> Stage:
     return Stage(task, "stage", objective, recipe, [make_net()], ledger=LossLedger(N))
 
 
-def mixmatch(task: Task, recipe: Recipe = MIX) -> Stage:
+def mixmatch(task: Task, recipe: Recipe = MIX, how: MixMatchSettings = HOW) -> Stage:
     labels = task.dataset.labels[task.train]
 
     def look_again(ledger: LossLedger) -> Any:
         return select(ledger.mean_loss[task.train], labels, noise_rate=0.2, beta=0.05)
 
     first = select(np.random.default_rng(1).random(TRAIN), labels, noise_rate=0.2)
-    objective = WeightedMixMatch(task, "stage", first, recipe, HOW, look_again)
+    objective = WeightedMixMatch(task, "stage", first, recipe, how, look_again)
     return Stage(task, "stage", objective, recipe, [make_net()], ledger=LossLedger(N))
 
 
@@ -194,6 +196,23 @@ def test_mixmatch_is_captured_and_agrees_with_eager() -> None:
     assert (left == right).mean() > 0.95
     np.testing.assert_allclose(losses(captured), losses(eager), rtol=5e-2)
     assert captured.history[-1]["validation"] > 0.5
+
+
+def test_strong_views_are_the_same_on_every_device() -> None:
+    """And are captured: what they draw comes with the plan."""
+    dataset = pictures()
+    normalised = torch.randn(64, 3, 16, 16).contiguous(memory_format=torch.channels_last)
+    seen = []
+    for device in (torch.device("cpu"), DEVICE):
+        strong = StrongViews.of("trivialaugment", dataset, device)
+        assert strong is not None
+        tables = {name: table[0] for name, table in strong.draw(Draws(0, device), "strong", [0], 64).items()}
+        seen.append(strong.see(normalised.to(device), tables).cpu())
+    torch.testing.assert_close(seen[0], seen[1], rtol=1e-3, atol=1e-3)
+    how = replace(HOW, strong="trivialaugment", rounds=1)
+    captured, eager = (fit(mixmatch(make_task(), how=how), capture=capture) for capture in (True, False))
+    assert len(captured.stepper._graphs) == 1
+    np.testing.assert_allclose(losses(captured), losses(eager), rtol=5e-2)
 
 
 def test_co_teaching_runs() -> None:

@@ -16,6 +16,7 @@ from smallloss.learning.networks import Network
 from smallloss.learning.objective import Batch, Objective, Plan
 from smallloss.learning.recipe import Recipe
 from smallloss.learning.stage import Stage
+from smallloss.learning.strong import STRONG, StrongViews
 from smallloss.learning.task import Task
 from smallloss.learning.views import PLAIN, Views, draw_views
 
@@ -34,12 +35,15 @@ class MixMatchSettings:
     rounds: int = 1  # 2: a second look at the ranking part-way through
     look_at: float = 0.4  # share of the run after which the second look happens
     second_beta: float = 0.05
+    strong: str = "none"  # or "cutout", "trivialaugment": what pictures undergo that are trained on, not guessed from
 
     def __post_init__(self) -> None:
         if self.mix_per not in ("step", "example"):
             raise InputError(f"mix_per is {self.mix_per!r}; it must be step or example")
         if self.guess_by not in ("network", "average"):
             raise InputError(f"guess_by is {self.guess_by!r}; it must be network or average")
+        if self.strong not in STRONG:
+            raise InputError(f"strong is {self.strong!r}; it must be one of {', '.join(STRONG)}")
         for name in ("steps_per_epoch", "temperature", "alpha"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
@@ -77,6 +81,7 @@ class WeightedMixMatch(Objective):
     ) -> None:
         self.task, self.name, self.recipe, self.how = task, name, recipe, how
         self.augmentation = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN
+        self.strong = StrongViews.of(how.strong, task.dataset, task.device)
         self.look_again = look_again
         self._divide(selection.weight)
 
@@ -116,6 +121,7 @@ class WeightedMixMatch(Objective):
                     "lam": torch.maximum(lam, 1 - lam).expand(-1, mixed).contiguous(),
                     "partner": draws.permutations(f"{name}/partner", times, mixed),
                     "lambda_u": self.how.lambda_u * ramp.clamp(max=1).float(),
+                    **({} if self.strong is None else self.strong.draw(draws, f"{name}/strong", times, mixed)),
                 },
             )
         ]
@@ -139,9 +145,10 @@ class WeightedMixMatch(Objective):
         y = one_hot(labels, self.task.classes).float()
         guesser = (networks if self.how.guess_by == "network" else teachers)[0]
         q = sharpen(guess(guesser, u1, u2), self.how.temperature)
-        inputs, targets = mixup(
-            torch.cat([x, u1, u2]), torch.cat([y, q, q]), batch.tables["lam"], batch.tables["partner"]
-        )
+        seen = torch.cat([x, u1, u2])
+        if self.strong is not None:
+            seen = self.strong.see(seen, batch.tables)
+        inputs, targets = mixup(seen, torch.cat([y, q, q]), batch.tables["lam"], batch.tables["partner"])
         # One forward over the mixed whole. Google's code feeds L' and U' in separate batches and updates
         # BatchNorm from the first alone, so it must interleave them; here every statistic is already taken
         # over labeled and unlabeled examples together, which is what interleaving is for.
