@@ -20,6 +20,7 @@ from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned
 from smallloss.methods.unknown_noise import NoiseFound
 from smallloss.models import build
+from smallloss.models.ensemble import Ensemble
 from smallloss.report.examples import write_examples
 from smallloss.report.page import write_page
 from smallloss.report.result import Result
@@ -56,6 +57,8 @@ def write_run(folder: RunFolder, result: Result, learned: Learned, evidence: Lea
     data = result.dataset
     facts: dict[str, Any] = {"net": net_name(learned.net), "classes": data.classes, "in_shape": data.in_shape}
     facts |= {"mean": data.mean.tolist(), "std": data.std.tolist()}  # what the inputs were normalised by
+    if isinstance(module := learned.fitted.network.module, Ensemble):
+        facts["networks"] = len(module.members)
     # One entry only: safetensors writes several in an order that changes from process to process.
     write_bytes(folder / "model.safetensors", save(weights, metadata={"smallloss": json.dumps(facts)}))
     if result.dataset.unreadable:

@@ -1,4 +1,4 @@
-"""The GPU path against the plain one. Runs under pytest, or alone: python tests/learning/test_gpu.py"""
+"""The GPU path against the plain one. Runs under pytest, or alone: python tests/learning/test_gpu.py [part of a name]"""
 
 import os
 import sys
@@ -81,9 +81,9 @@ def make_task(folder: Path | None = None, **options: Any) -> Task:
     return Task(dataset, np.arange(TRAIN), checks, device=DEVICE, **options)
 
 
-def make_net() -> torch.nn.Module:
+def make_net(seed: int = 0) -> torch.nn.Module:
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         return build("small-convnet", classes=CLASSES, in_shape=(3, 16, 16), width=16)
 
 
@@ -100,7 +100,8 @@ def mixmatch(task: Task, recipe: Recipe = MIX, how: MixMatchSettings = HOW) -> S
 
     first = select(np.random.default_rng(1).random(TRAIN), labels, noise_rate=0.2)
     objective = WeightedMixMatch(task, "stage", first, recipe, how, look_again)
-    return Stage(task, "stage", objective, recipe, [make_net()], ledger=LossLedger(N))
+    nets = [make_net(seed) for seed in range(how.networks)]
+    return Stage(task, "stage", objective, recipe, nets, ledger=LossLedger(N))
 
 
 def fit(stage: Stage, *, capture: bool = True) -> Stage:
@@ -215,6 +216,14 @@ def test_strong_views_are_the_same_on_every_device() -> None:
     np.testing.assert_allclose(losses(captured), losses(eager), rtol=5e-2)
 
 
+def test_two_networks_in_one_step_agree_with_eager() -> None:
+    how = replace(HOW, networks=2, strong="cutout")
+    captured, eager = (fit(mixmatch(make_task(), how=how), capture=capture) for capture in (True, False))
+    assert len(captured.stepper._graphs) == 1
+    np.testing.assert_allclose(losses(captured), losses(eager), rtol=5e-2)
+    assert captured.history[-1]["validation"] > 0.5
+
+
 def test_co_teaching_runs() -> None:
     task = make_task()
     settings = replace(presets.get("cpu"), stage1=replace(SGD, epochs=3))
@@ -283,7 +292,8 @@ def _main() -> int:
         return 0
     import traceback
 
-    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
+    asked = sys.argv[1] if len(sys.argv) > 1 else ""
+    tests = {name: test for name, test in globals().items() if name.startswith("test_") and asked in name}
     failed = 0
     for name, test in tests.items():
         try:

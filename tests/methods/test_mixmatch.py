@@ -50,14 +50,14 @@ def test_guess_is_the_mean_prediction_over_the_views():
     network = Network(Logits(), torch.device("cpu"))
     u1 = torch.log(torch.tensor([[0.2, 0.8], [0.5, 0.5]]))
     u2 = torch.log(torch.tensor([[0.6, 0.4], [0.1, 0.9]]))
-    close(guess(network, u1, u2), [[0.4, 0.6], [0.3, 0.7]])
+    close(guess([network], u1, u2), [[0.4, 0.6], [0.3, 0.7]])
 
 
 def test_guess_passes_no_gradient_and_works_in_train_mode():
     module = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))
     module.train()
     network = Network(module, torch.device("cpu"))
-    guessed = guess(network, torch.randn(4, 2), torch.randn(4, 2))
+    guessed = guess([network], torch.randn(4, 2), torch.randn(4, 2))
     assert not guessed.requires_grad
     assert int(module[1].num_batches_tracked) == 1  # the statistics of the batch were used, and taken
 
@@ -95,7 +95,7 @@ def test_a_whole_step_by_hand(guess_by, make_task):
     x, u1, u2 = (torch.randn(8, 3, generator=torch.Generator().manual_seed(i)) for i in range(3))
     index = {"labeled": torch.arange(8), "view_1": torch.arange(50, 58), "view_2": torch.arange(50, 58)}
     lam, partner = torch.linspace(0.5, 1, 24), torch.roll(torch.arange(24), 5)
-    tables = {"lam": lam, "partner": partner, "lambda_u": torch.tensor(7.5)}
+    tables = {"lam": lam[None], "partner": partner[None], "lambda_u": torch.tensor(7.5)}
 
     class Doubled(Logits):
         def forward(self, z: torch.Tensor) -> torch.Tensor:
@@ -116,6 +116,70 @@ def test_a_whole_step_by_hand(guess_by, make_task):
     assert float(loss) == pytest.approx(expected, rel=1e-5)
 
 
+def test_two_networks_guess_together_and_each_learns_from_its_own_mix(make_task):
+    task = make_task()
+    step = objective(task, networks=2)
+    x, u1, u2 = (torch.randn(8, 3, generator=torch.Generator().manual_seed(i)) for i in range(3))
+    index = {name: torch.arange(8) for name in ("labeled", "view_1", "view_2")}
+    drawn = {name: table[0] for name, table in step.plan(0)[0].tables.items()}
+    tables = drawn | {"lambda_u": torch.tensor(7.5)}
+    assert not torch.equal(drawn["lam"][0], drawn["lam"][1])
+    assert not torch.equal(drawn["partner"][0], drawn["partner"][1])
+    scales = [torch.nn.Parameter(torch.tensor(scale)) for scale in (1.0, 3.0)]
+
+    class Scaled(torch.nn.Module):
+        def __init__(self, scale: torch.nn.Parameter) -> None:
+            super().__init__()
+            self.scale = scale
+
+        def forward(self, z: torch.Tensor) -> torch.Tensor:
+            return self.scale * z
+
+    networks = [Network(Scaled(scale), torch.device("cpu")) for scale in scales]
+    loss = step.loss(networks, networks, Batch(index, {"labeled": x, "view_1": u1, "view_2": u2}, tables))
+    loss.backward()
+    p = torch.stack([(scale * u).softmax(1) for scale in (1.0, 3.0) for u in (u1, u2)]).mean(0)
+    q = sharpen(p, 0.5)
+    y = torch.eye(3)[torch.from_numpy(task.dataset.labels[:8])]
+    expected = 0.0
+    for scale, lam, partner in zip((1.0, 3.0), drawn["lam"], drawn["partner"], strict=True):
+        alone = torch.tensor(scale, requires_grad=True)
+        z, t = mixup(torch.cat([x, u1, u2]), torch.cat([y, q, q]), lam, partner)
+        own = labeled_loss(alone * z[:8], t[:8]) + 7.5 * unlabeled_loss(alone * z[8:], t[8:])
+        own.backward()
+        expected += own.item()
+        close(scales[int(scale > 1)].grad, alone.grad)
+    assert loss.item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_one_network_mixes_as_the_first_of_two(make_task):
+    one, two = (objective(make_task(), networks=n).plan(2)[0].tables for n in (1, 2))
+    for name in ("lam", "partner"):
+        assert torch.equal(one[name][:, 0], two[name][:, 0])
+
+
+def test_strong_views_are_trained_on_and_not_guessed_from(make_task):
+    """Pictures cut to nothing: the guess still comes from the whole ones."""
+    task = make_task()
+    step = objective(task, strong="cutout")
+    drawn = {name: table[0] for name, table in step.plan(0)[0].tables.items()}
+    assert drawn["cut_x"].shape == (24,)
+    seen: list[torch.Tensor] = []
+
+    class Watching(torch.nn.Module):
+        def forward(self, z: torch.Tensor) -> torch.Tensor:
+            seen.append(z)
+            return z.mean((2, 3))
+
+    network = Network(Watching(), torch.device("cpu"))
+    views = {name: torch.full((8, 3, *task.dataset.in_shape[1:]), 2.0) for name in ("labeled", "view_1", "view_2")}
+    index = {name: torch.arange(8) for name in views}
+    step.loss([network], [network], Batch(index, views, drawn | {"lambda_u": torch.tensor(1.0)}))
+    guessed_from, trained_on = seen
+    assert bool((guessed_from == 2).all())
+    assert all(bool((picture < 2).any()) for picture in trained_on)
+
+
 def test_lambda_u_rises_over_the_whole_run_by_default(make_task):
     """The authors: linear over all steps (methods.md section 1)."""
     step = objective(make_task(), lambda_u=75.0, ramp=1.0)
@@ -132,8 +196,8 @@ def test_lambda_u_stays_at_the_top_after_a_shorter_ramp(make_task):
 @pytest.mark.parametrize("mix_per, distinct", [("step", 1), ("example", 24)])
 def test_one_coefficient_a_step_or_an_example(mix_per, distinct, make_task):
     tables = objective(make_task(), mix_per=mix_per).plan(0)[0].tables
-    assert tables["lam"].shape == (5, 24)
-    assert all(len(set(row)) == distinct for row in tables["lam"].tolist())
+    assert tables["lam"].shape == (5, 1, 24)
+    assert all(len(set(row)) == distinct for (row,) in tables["lam"].tolist())
     assert len(set(tables["lam"].flatten().tolist())) == 5 * distinct
     assert float(tables["lam"].min()) >= 0.5
     assert float(tables["lam"].max()) <= 1
@@ -141,7 +205,7 @@ def test_one_coefficient_a_step_or_an_example(mix_per, distinct, make_task):
 
 def test_partners_are_a_permutation_of_the_whole_step(make_task):
     partner = objective(make_task()).plan(3)[0].tables["partner"]
-    assert torch.equal(partner.sort(1).values, torch.arange(24).expand(5, 24))
+    assert torch.equal(partner.sort(2).values, torch.arange(24).expand(5, 1, 24))
 
 
 def test_unlabeled_passes_cover_d_u_once_each_and_go_on_across_epochs(make_task):
@@ -215,6 +279,8 @@ def test_state_round_trip(make_task):
     [
         ({"mix_per": "batch"}, "mix_per is 'batch'; it must be step or example"),
         ({"guess_by": "me"}, "guess_by is 'me'; it must be network or average"),
+        ({"strong": "very"}, "strong is 'very'; it must be one of none, cutout, trivialaugment"),
+        ({"networks": 0}, "networks is 0; it must be at least 1"),
         ({"rounds": 3}, "rounds is 3; it must be 1 or 2"),
         ({"look_at": 3.0}, r"look_at is 3.0; it must lie in \[0, 1\]"),
         ({"second_beta": 2.0}, r"second_beta is 2.0; it must lie in \[0, 1\]"),

@@ -1,17 +1,20 @@
-"""RSL_WM without unlabeled data, and without a second look."""
+"""RSL_WM without unlabeled data, without a second look, and with several networks."""
 
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from smallloss.errors import InputError
 from smallloss.learning import stage
 from smallloss.learning.recipe import Recipe
-from smallloss.methods import presets
+from smallloss.methods import presets, rsl_wm
 from smallloss.methods.mixmatch import MixMatchSettings
 from smallloss.methods.rsl_wm import _told, train
 from smallloss.methods.small_loss import Noise, choose
+from smallloss.models.ensemble import Ensemble
 
 RECIPE = Recipe(epochs=3, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
 NOISE = Noise(noise_rate=0.2)
@@ -50,3 +53,39 @@ def test_statistics_are_taken_only_for_epochs_that_are_looked_at(make_task, monk
     changes = {"rsl_wm.ema_batchnorm": "recompute", "rsl_wm.evaluate_every": 5}
     train(make_task(), settings(**changes), NOISE)
     assert len(asked) == 1
+
+
+def test_two_networks_judge_together(make_task):
+    """The ensemble has their averages' very weights, and its probabilities are the mean of theirs."""
+    learned = train(make_task(), settings(**{"mixmatch.networks": 2, "mixmatch.rounds": 2}), NOISE)
+    together = learned.fitted.network
+    assert isinstance(together.module, Ensemble)
+    first, second = together.module.members
+    assert not torch.equal(next(first.parameters()), next(second.parameters()))
+    x = torch.randn(5, 3, 8, 8)
+    with torch.no_grad():
+        mean = (first(x).softmax(1) + second(x).softmax(1)) / 2
+        torch.testing.assert_close(together(x).softmax(1), mean)
+    assert learned.score is not None
+    assert np.isfinite(learned.score).all()
+
+
+def test_the_first_of_two_networks_starts_as_one_alone_does(make_task, monkeypatch):
+    started: dict[int, list[torch.Tensor]] = {}
+
+    class Stopped(stage.Stage):
+        def __init__(self, task: Any, name: str, objective: Any, recipe: Any, modules: Any, **rest: Any) -> None:
+            started[len(modules)] = [next(module.parameters()).detach().clone() for module in modules]
+            super().__init__(task, name, objective, recipe, modules, **rest)
+
+    monkeypatch.setattr(rsl_wm, "Stage", Stopped)
+    for n in (1, 2):
+        train(make_task(), settings(**{"mixmatch.networks": n}), NOISE)
+    assert torch.equal(started[1][0], started[2][0])
+
+
+def test_one_module_cannot_become_two_networks():
+    module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(192, 3))
+    rsl_wm.refuse(settings(net=module))
+    with pytest.raises(InputError, match=r"mixmatch.networks=2 needs networks that differ: give net a function"):
+        rsl_wm.refuse(settings(**{"net": module, "mixmatch.networks": 2}))

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from smallloss.learning.recipe import Recipe
+from smallloss.models.ensemble import Ensemble
 
 _TORCH_MOMENTUM = 0.1  # of a BatchNorm that is given none
 
@@ -35,6 +36,13 @@ class Network:
     def tensors(self) -> dict[str, Tensor]:
         """Weights and buffers; what else a module of the user's own saves is its own affair."""
         return {name: value for name, value in self.module.state_dict().items() if isinstance(value, Tensor)}
+
+
+def ensemble(networks: Sequence[Network]) -> Network:
+    """Networks that judge together as one; it has their very weights, not copies."""
+    if len(networks) == 1:
+        return networks[0]
+    return Network(Ensemble(network.module for network in networks), networks[0].device)
 
 
 def _own_buffers(module: nn.Module) -> None:

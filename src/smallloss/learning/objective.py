@@ -39,6 +39,7 @@ class Batch:
 class Objective(ABC):
     """A method's part in training. It never writes a loop, a log, a checkpoint or an evaluation."""
 
+    judge_together = False  # several networks as an ensemble; else the first one speaks for all
     recipe_name = "stage1"  # the settings that its recipe is, as one names them: --set stage1.lr=0.05
 
     @abstractmethod

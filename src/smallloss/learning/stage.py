@@ -17,6 +17,7 @@ from smallloss.learning.networks import (
     Network,
     WeightAverage,
     build_optimiser,
+    ensemble,
     may_draw,
     optimiser_tensors,
     recompute_batchnorm,
@@ -69,7 +70,8 @@ class Fitted:
 class Stage:
     """One objective trained by one recipe, resumable at every epoch end.
 
-    The scores of the epochs in `record` go into the ledger, if one is given (all epochs, if left out).
+    The scores of the epochs in `record` go into the ledger, if one is given (all epochs, if left out). `network` is
+    the one to judge by: the weight average where there is one, an ensemble where several judge together.
     """
 
     def __init__(
@@ -97,6 +99,8 @@ class Stage:
             recipe.schedule, recipe.lr, objective.total_steps(recipe.epochs),
             warmup=recipe.warmup_steps, milestones=recipe.milestones, factor=recipe.factor,
         )  # fmt: skip
+        judges = [average.network for average in self.averages] or self.networks
+        self.network = ensemble(judges) if objective.judge_together else judges[0]
         self._random = any(may_draw(module) for module in modules)
         self.stepper = Stepper(
             objective, self.networks, self.averages, self.optimiser, self.inputs, rate, rates,
@@ -107,11 +111,6 @@ class Stage:
         self.history: list[dict[str, Any]] = []
         self._check_inputs: dict[int, Inputs] = {}
         self._saved_at = 0.0
-
-    @property
-    def network(self) -> Network:
-        """The network to judge by: the weight average where there is one."""
-        return self.averages[0].network if self.averages else self.networks[0]
 
     def fit(self) -> Fitted:
         """Train to the last epoch, from the last checkpoint if there is one."""

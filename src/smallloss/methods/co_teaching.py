@@ -15,7 +15,7 @@ from smallloss.learning.recipe import Recipe
 from smallloss.learning.stage import Stage
 from smallloss.learning.task import Task
 from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import Learned, Noise, choose, new_network
+from smallloss.methods.small_loss import Learned, Noise, choose, new_network, refuse_one_module
 from smallloss.methods.supervised import Supervised
 
 NAME = "Co-teaching"
@@ -63,11 +63,7 @@ def _small(loss: Tensor, kept: Tensor) -> Tensor:
 
 
 def refuse(settings: Settings) -> None:
-    """One module cannot become two networks that start apart."""
-    if isinstance(settings.net, torch.nn.Module):
-        raise InputError(
-            "co_teaching needs two networks that differ: give net a function that makes one, not a module."
-        )
+    refuse_one_module(settings.net, "co_teaching needs two networks")
 
 
 def train(task: Task, settings: Settings, noise: Noise) -> Learned:

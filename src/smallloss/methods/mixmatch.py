@@ -32,6 +32,7 @@ class MixMatchSettings:
     ramp: float = 1.0  # share of the run over which lambda_u rises; Google's code: 16,384 steps
     mix_per: str = "step"  # one mixing coefficient a step (authors) or an example (Google's code)
     guess_by: str = "network"  # or "average": the weight average guesses, as a teacher
+    networks: int = 1  # more guess together, each mixes anew, and all judge together
     rounds: int = 1  # 2: a second look at the ranking part-way through
     look_at: float = 0.4  # share of the run after which the second look happens
     second_beta: float = 0.05
@@ -53,6 +54,8 @@ class MixMatchSettings:
         for name in ("look_at", "second_beta"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must lie in [0, 1]")
+        if self.networks < 1:
+            raise InputError(f"networks is {self.networks}; it must be at least 1")
         if self.rounds not in (1, 2):
             raise InputError(f"rounds is {self.rounds}; it must be 1 or 2")
 
@@ -69,6 +72,7 @@ class WeightedMixMatch(Objective):
     """L = L_x + λ_u(t) L_u on (L', U') = MixMatch(L, U), L drawn from D_sel in proportion to w."""
 
     recipe_name = "rsl_wm"
+    judge_together = True
 
     def __init__(
         self,
@@ -106,7 +110,8 @@ class WeightedMixMatch(Objective):
         unlabeled = self._passes(times[0] * B, len(times) * B).view(-1, B)
         mixed = 3 * B
         slots = draws.slots(mixed if self.how.mix_per == "example" else 1)
-        lam = draws.beta(self.how.alpha, f"{name}/lambda", times, slots)
+        # The first network's draws bear no number: one alone mixes as it did before there could be several.
+        every = [name if not i else f"{name}/{i}" for i in range(self.how.networks)]
         ramp = torch.tensor(times, device=self.task.device) / max(
             1.0, self.how.ramp * self.total_steps(self.recipe.epochs)
         )
@@ -118,13 +123,18 @@ class WeightedMixMatch(Objective):
                     "view_2": self._views("u2", times, unlabeled),
                 },
                 {
-                    "lam": torch.maximum(lam, 1 - lam).expand(-1, mixed).contiguous(),
-                    "partner": draws.permutations(f"{name}/partner", times, mixed),
+                    "lam": torch.stack([self._lam(of, times, slots).expand(-1, mixed) for of in every], 1),
+                    "partner": torch.stack([draws.permutations(f"{of}/partner", times, mixed) for of in every], 1),
                     "lambda_u": self.how.lambda_u * ramp.clamp(max=1).float(),
                     **({} if self.strong is None else self.strong.draw(draws, f"{name}/strong", times, mixed)),
                 },
             )
         ]
+
+    def _lam(self, name: str, times: list[int], slots: Tensor) -> Tensor:
+        """λ' = max(λ, 1 − λ), λ ~ Beta(α, α)."""
+        lam = self.task.draws.beta(self.how.alpha, f"{name}/lambda", times, slots)
+        return torch.maximum(lam, 1 - lam)
 
     def _views(self, which: str, times: list[int], index: Tensor) -> Views:
         slots = self.task.draws.slots(self.recipe.batch)
@@ -143,20 +153,21 @@ class WeightedMixMatch(Objective):
         x, u1, u2 = (batch.inputs[name] for name in ("labeled", "view_1", "view_2"))
         labels = self.task.labels[batch.index["labeled"]]
         y = one_hot(labels, self.task.classes).float()
-        guesser = (networks if self.how.guess_by == "network" else teachers)[0]
-        q = sharpen(guess(guesser, u1, u2), self.how.temperature)
-        seen = torch.cat([x, u1, u2])
+        q = sharpen(guess(networks if self.how.guess_by == "network" else teachers, u1, u2), self.how.temperature)
+        seen, targets = torch.cat([x, u1, u2]), torch.cat([y, q, q])
         if self.strong is not None:
             seen = self.strong.see(seen, batch.tables)
-        inputs, targets = mixup(seen, torch.cat([y, q, q]), batch.tables["lam"], batch.tables["partner"])
+        # One backward through the sum gives each network its own gradient alone.
+        mixing = zip(networks, batch.tables["lam"], batch.tables["partner"], strict=True)
+        losses = [self._loss_of(one, *mixup(seen, targets, *how), batch.tables["lambda_u"]) for one, *how in mixing]
+        return torch.stack(losses).sum()
+
+    def _loss_of(self, network: Network, inputs: Tensor, targets: Tensor, lambda_u: Tensor) -> Tensor:
         # One forward over the mixed whole. Google's code feeds L' and U' in separate batches and updates
         # BatchNorm from the first alone, so it must interleave them; here every statistic is already taken
         # over labeled and unlabeled examples together, which is what interleaving is for.
-        logits = networks[0](inputs)
-        B = len(x)
-        return labeled_loss(logits[:B], targets[:B]) + batch.tables["lambda_u"] * unlabeled_loss(
-            logits[B:], targets[B:]
-        )
+        logits, B = network(inputs), self.recipe.batch
+        return labeled_loss(logits[:B], targets[:B]) + lambda_u * unlabeled_loss(logits[B:], targets[B:])
 
     def after_epoch(self, stage: Stage, epoch: int) -> dict[str, float]:
         """The second look: rank all examples again by the semi-supervised network, and select anew."""
@@ -175,9 +186,10 @@ class WeightedMixMatch(Objective):
 
 
 @torch.no_grad()
-def guess(network: Network, *views: Tensor) -> Tensor:
+def guess(networks: Sequence[Network], *views: Tensor) -> Tensor:
     """Label guessing: the mean prediction over the K views, in train mode like the step itself, no gradient."""
-    return network(torch.cat(views)).softmax(1).view(len(views), len(views[0]), -1).mean(0)
+    guesses = torch.stack([network(torch.cat(views)).softmax(1) for network in networks])
+    return guesses.view(len(networks) * len(views), len(views[0]), -1).mean(0)
 
 
 def sharpen(p: Tensor, temperature: float) -> Tensor:

@@ -10,9 +10,15 @@ from smallloss.learning.stage import Stage
 from smallloss.learning.task import Task
 from smallloss.methods.mixmatch import WeightedMixMatch
 from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import Learned, Noise, choose, new_network, warm_up
+from smallloss.methods.small_loss import Learned, Noise, choose, new_network, refuse_one_module, warm_up
 
 NAME = "RSL_WM"
+
+
+def refuse(settings: Settings) -> None:
+    """Several networks are made by a function, or by name."""
+    if settings.mixmatch.networks > 1:
+        refuse_one_module(settings.last_net, f"mixmatch.networks={settings.mixmatch.networks} needs networks")
 
 
 def train(task: Task, settings: Settings, noise: Noise) -> Learned:
@@ -32,8 +38,9 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
 
     objective = WeightedMixMatch(task, "rsl_wm", selection, recipe, how, look_again)
     net = settings.last_net
-    module = new_network(task, net, "rsl_wm")
-    final = Stage(task, "rsl_wm", objective, recipe, [module], ledger=ledger, record=record).fit()
+    names = [f"rsl_wm/{i}" if i else "rsl_wm" for i in range(how.networks)]
+    modules = [new_network(task, net, name) for name in names]
+    final = Stage(task, "rsl_wm", objective, recipe, modules, ledger=ledger, record=record).fit()
     stages = {"stage1": stage1, "rsl_wm": final}
     if final.ledger is None:
         evidence = f"{settings.score} over stage 1"

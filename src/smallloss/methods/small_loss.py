@@ -10,6 +10,7 @@ from torch import nn
 from smallloss.criterion.audit import found_wrong, pin
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection, select
+from smallloss.errors import InputError
 from smallloss.learning.recipe import Recipe
 from smallloss.learning.stage import Fitted, Stage
 from smallloss.learning.task import Task
@@ -59,6 +60,12 @@ def try_nets(task: Task, settings: Settings) -> None:
     new_network(task, settings.net, "tried")
     if settings.last_net is not settings.net:
         new_network(task, settings.last_net, "tried")
+
+
+def refuse_one_module(net: Any, need: str) -> None:
+    """One module cannot become several networks that start apart."""
+    if isinstance(net, nn.Module):
+        raise InputError(f"{need} that differ: give net a function that makes one, not a module.")
 
 
 def warm_up(task: Task, settings: Settings) -> Fitted:
