@@ -1,4 +1,4 @@
-"""The GPU path against the plain one. Runs under pytest, or alone: python tests/learning/test_gpu.py [part of a name]"""
+"""The GPU path against the plain one. Runs under pytest, or alone: python tests/learning/test_gpu.py [of a name]"""
 
 import os
 import sys
