@@ -42,6 +42,7 @@ def run(one: Cell, method: str, settings: Settings, task: Task) -> dict[str, Any
         row["second_precision"], _ = one.precision(learned.score)
         row["second_selected_precision"] = 100 * float(one.right[learned.selection.mask].mean())
         row["second_used_share"] = 100 * float(learned.selection.mask[one.right].mean())
+        row["networks"] = settings.mixmatch.networks
     return row
 
 

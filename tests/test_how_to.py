@@ -1,4 +1,4 @@
-"""What docs/how-to.md says of the model file and of unknown rates, run as it is written."""
+"""What docs/how-to.md says of model files and of unknown rates, run as it is written."""
 
 import re
 from pathlib import Path
@@ -40,6 +40,21 @@ def test_the_model_file_is_enough_to_predict(kind, tiny, tmp_path, monkeypatch):
         g = names["network"]((names["x"] - names["mean"]) / names["std"]).softmax(1)
     expected = predict_probabilities(run.learned.fitted.network, run.result.dataset, x)
     np.testing.assert_allclose(g.numpy(), expected, atol=1e-5)
+
+
+def test_two_networks_are_in_one_model_file(tiny, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = (tiny.inputs, np.array(["cat", "dog", "eel"])[tiny.labels])
+    settings = {"mixmatch.networks": 2, "mixmatch.steps_per_epoch": 3}
+    run = sl.clean(data, "runs/photos", method="rsl_wm", noise_rate=0.2, epochs=3, settings=settings)
+    (how,) = re.findall(r"`(Ensemble\(build\(\.\.\.\).*?)`", HOW_TO.read_text(encoding="utf-8"))
+    block = block_with("safe_open")
+    made = next(line for line in block.splitlines() if line.startswith("network = build(")).partition("  #")[0]
+    several = f"network = {how.replace('build(...)', made.removeprefix('network = '))}"
+    names: dict[str, Any] = {"pictures": tiny.inputs}
+    exec("from smallloss.models.ensemble import Ensemble\n" + block.replace(made, several), names)
+    assert names["predicted"] == run.predict(tiny.inputs).tolist()
+    assert len(names["network"].members) == 2
 
 
 def test_rates_that_nobody_knows_are_estimated_beside_an_own_loop(capsys):

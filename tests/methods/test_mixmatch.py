@@ -158,28 +158,6 @@ def test_one_network_mixes_as_the_first_of_two(make_task):
         assert torch.equal(one[name][:, 0], two[name][:, 0])
 
 
-def test_strong_views_are_trained_on_and_not_guessed_from(make_task):
-    """Pictures cut to nothing: the guess still comes from the whole ones."""
-    task = make_task()
-    step = objective(task, strong="cutout")
-    drawn = {name: table[0] for name, table in step.plan(0)[0].tables.items()}
-    assert drawn["cut_x"].shape == (24,)
-    seen: list[torch.Tensor] = []
-
-    class Watching(torch.nn.Module):
-        def forward(self, z: torch.Tensor) -> torch.Tensor:
-            seen.append(z)
-            return z.mean((2, 3))
-
-    network = Network(Watching(), torch.device("cpu"))
-    views = {name: torch.full((8, 3, *task.dataset.in_shape[1:]), 2.0) for name in ("labeled", "view_1", "view_2")}
-    index = {name: torch.arange(8) for name in views}
-    step.loss([network], [network], Batch(index, views, drawn | {"lambda_u": torch.tensor(1.0)}))
-    guessed_from, trained_on = seen
-    assert bool((guessed_from == 2).all())
-    assert all(bool((picture < 2).any()) for picture in trained_on)
-
-
 def test_lambda_u_rises_over_the_whole_run_by_default(make_task):
     """The authors: linear over all steps (methods.md section 1)."""
     step = objective(make_task(), lambda_u=75.0, ramp=1.0)
@@ -279,7 +257,6 @@ def test_state_round_trip(make_task):
     [
         ({"mix_per": "batch"}, "mix_per is 'batch'; it must be step or example"),
         ({"guess_by": "me"}, "guess_by is 'me'; it must be network or average"),
-        ({"strong": "very"}, "strong is 'very'; it must be one of none, cutout, trivialaugment"),
         ({"networks": 0}, "networks is 0; it must be at least 1"),
         ({"rounds": 3}, "rounds is 3; it must be 1 or 2"),
         ({"look_at": 3.0}, r"look_at is 3.0; it must lie in \[0, 1\]"),

@@ -16,7 +16,6 @@ from smallloss.learning.networks import Network
 from smallloss.learning.objective import Batch, Objective, Plan
 from smallloss.learning.recipe import Recipe
 from smallloss.learning.stage import Stage
-from smallloss.learning.strong import STRONG, StrongViews
 from smallloss.learning.task import Task
 from smallloss.learning.views import PLAIN, Views, draw_views
 
@@ -36,15 +35,12 @@ class MixMatchSettings:
     rounds: int = 1  # 2: a second look at the ranking part-way through
     look_at: float = 0.4  # share of the run after which the second look happens
     second_beta: float = 0.05
-    strong: str = "none"  # or "cutout", "trivialaugment": what pictures undergo that are trained on, not guessed from
 
     def __post_init__(self) -> None:
         if self.mix_per not in ("step", "example"):
             raise InputError(f"mix_per is {self.mix_per!r}; it must be step or example")
         if self.guess_by not in ("network", "average"):
             raise InputError(f"guess_by is {self.guess_by!r}; it must be network or average")
-        if self.strong not in STRONG:
-            raise InputError(f"strong is {self.strong!r}; it must be one of {', '.join(STRONG)}")
         for name in ("steps_per_epoch", "temperature", "alpha"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
@@ -85,7 +81,6 @@ class WeightedMixMatch(Objective):
     ) -> None:
         self.task, self.name, self.recipe, self.how = task, name, recipe, how
         self.augmentation = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN
-        self.strong = StrongViews.of(how.strong, task.dataset, task.device)
         self.look_again = look_again
         self._divide(selection.weight)
 
@@ -126,7 +121,6 @@ class WeightedMixMatch(Objective):
                     "lam": torch.stack([self._lam(of, times, slots).expand(-1, mixed) for of in every], 1),
                     "partner": torch.stack([draws.permutations(f"{of}/partner", times, mixed) for of in every], 1),
                     "lambda_u": self.how.lambda_u * ramp.clamp(max=1).float(),
-                    **({} if self.strong is None else self.strong.draw(draws, f"{name}/strong", times, mixed)),
                 },
             )
         ]
@@ -155,8 +149,6 @@ class WeightedMixMatch(Objective):
         y = one_hot(labels, self.task.classes).float()
         q = sharpen(guess(networks if self.how.guess_by == "network" else teachers, u1, u2), self.how.temperature)
         seen, targets = torch.cat([x, u1, u2]), torch.cat([y, q, q])
-        if self.strong is not None:
-            seen = self.strong.see(seen, batch.tables)
         # One backward through the sum gives each network its own gradient alone.
         mixing = zip(networks, batch.tables["lam"], batch.tables["partner"], strict=True)
         losses = [self._loss_of(one, *mixup(seen, targets, *how), batch.tables["lambda_u"]) for one, *how in mixing]

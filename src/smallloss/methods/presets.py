@@ -98,7 +98,7 @@ def _fast() -> Settings:
         ema=0.999,
         padding="reflect",
     )
-    how = MixMatchSettings(steps_per_epoch=800, lambda_u=15, ramp=0.3, mix_per="example", rounds=2, strong="cutout")
+    how = MixMatchSettings(steps_per_epoch=800, lambda_u=15, ramp=0.3, mix_per="example", rounds=2)
     return Settings(
         "fast", "preact-resnet-18", stage1, common, rsl_wm, how,
         score="mean_margin", window=(0.5, 1.0), final_net="resnet-9",
