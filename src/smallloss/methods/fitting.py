@@ -34,20 +34,27 @@ def choose(
         return settings
     n, asked = len(dataset), {*(changes or {})}
     if epochs is not None or device != "cpu":
-        asked |= {"stage1.epochs", "rsl.epochs"}
+        asked |= {"stage1.epochs", "rsl.epochs", "rsl_wm.epochs"}
     tried = presets.get(settings.preset)
+    rsl_wm = settings.rsl_wm
+    if settings.mixmatch.steps_per_epoch is None:  # its epochs are passes over the data, too
+        rsl_wm = replace(rsl_wm, epochs=_epochs("rsl_wm", rsl_wm, n, asked))
     return replace(
         settings,
         stage1=_fit("stage1", settings.stage1, tried.stage1.batch, n, asked),
         rsl=_fit("rsl", settings.rsl, tried.rsl.batch, n, asked),
+        rsl_wm=rsl_wm,
     )
+
+
+def _epochs(stage: str, recipe: Recipe, n: int, asked: Collection[str]) -> int:
+    return recipe.epochs if f"{stage}.epochs" in asked else min(recipe.epochs, max(_FEWEST_EPOCHS, _VIEWS // n))
 
 
 def _fit(stage: str, recipe: Recipe, tried: int, n: int, asked: Collection[str]) -> Recipe:
     """One recipe for n pictures; `asked` are the knobs to leave alone, as "stage1.lr". `tried`: the preset's batch."""
-    epochs, batch, lr, warmup = recipe.epochs, recipe.batch, recipe.lr, recipe.ema_warmup
-    if f"{stage}.epochs" not in asked:
-        epochs = min(epochs, max(_FEWEST_EPOCHS, _VIEWS // n))
+    batch, lr, warmup = recipe.batch, recipe.lr, recipe.ema_warmup
+    epochs = _epochs(stage, recipe, n, asked)
     if f"{stage}.batch" not in asked:
         batch = min(batch, max(_SMALLEST_BATCH, _power_of_two(n // _STEPS)))
     if f"{stage}.lr" not in asked:

@@ -19,12 +19,14 @@ from smallloss.learning.stage import Stage
 from smallloss.learning.task import Task
 from smallloss.learning.views import PLAIN, Views, draw_views
 
+_FEWEST_STEPS = 50  # of an epoch that follows the data: a second look and an average of weights need some
+
 
 @dataclass(frozen=True)
 class MixMatchSettings:
     """MixMatch's own knobs. The defaults are the authors'."""
 
-    steps_per_epoch: int = 1024
+    steps_per_epoch: int | None = 1024  # None: as many as the training part has batches, at least 50
     temperature: float = 0.5
     alpha: float = 0.75
     lambda_u: float = 75.0
@@ -42,8 +44,8 @@ class MixMatchSettings:
         if self.guess_by not in ("network", "average"):
             raise InputError(f"guess_by is {self.guess_by!r}; it must be network or average")
         for name in ("steps_per_epoch", "temperature", "alpha"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
+            if (value := getattr(self, name)) is not None and not value > 0:
+                raise InputError(f"{name} is {value}; it must be above 0")
         for name in ("lambda_u", "ramp"):
             if not getattr(self, name) >= 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0")
@@ -81,6 +83,7 @@ class WeightedMixMatch(Objective):
     ) -> None:
         self.task, self.name, self.recipe, self.how = task, name, recipe, how
         self.augmentation = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN
+        self.steps = how.steps_per_epoch or max(_FEWEST_STEPS, len(task.train) // recipe.batch)
         self.look_again = look_again
         self._divide(selection.weight)
 
@@ -96,11 +99,11 @@ class WeightedMixMatch(Objective):
         self.cumulative = running_sum(weight[weight > 0], device)
 
     def total_steps(self, epochs: int) -> int:
-        return epochs * self.how.steps_per_epoch
+        return epochs * self.steps
 
     def plan(self, epoch: int) -> list[Plan]:
         draws, name, B = self.task.draws, self.name, self.recipe.batch
-        times = list(range(epoch * self.how.steps_per_epoch, (epoch + 1) * self.how.steps_per_epoch))
+        times = list(range(epoch * self.steps, (epoch + 1) * self.steps))
         labeled = self.labeled[draws.resample(self.cumulative, f"{name}/labeled", times, B)]
         unlabeled = self._passes(times[0] * B, len(times) * B).view(-1, B)
         mixed = 3 * B

@@ -117,8 +117,11 @@ def _cpu() -> Settings:
         ema_warmup=True,
         pad=1,
     )
-    rsl_wm = replace(stage1, epochs=20, lr=0.05, schedule="cosine", ema=0.99)
-    how = MixMatchSettings(steps_per_epoch=50, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average", rounds=2)
+    rsl_wm = replace(stage1, epochs=20, lr=0.15, schedule="cosine", ema=0.99)
+    # A small net has no room to spare for mixed pictures: α is small, and most are hardly mixed.
+    how = MixMatchSettings(
+        steps_per_epoch=None, alpha=0.2, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average", rounds=2
+    )
     return Settings("cpu", "small-convnet", stage1, stage1, rsl_wm, how, score="mean_margin", window=(0.5, 1.0))
 
 
