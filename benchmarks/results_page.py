@@ -4,7 +4,7 @@ python benchmarks/results_page.py
 """
 
 from results_beyond import demos, estimation, folders, frozen, verdicts
-from results_paper import accuracy, precision, selection_speed, speed, trials
+from results_paper import accuracy, precision, selection_speed, speed, trials, without_gpu
 from results_tools import HERE
 
 BLANK = """## Not measured yet, or missed
@@ -23,8 +23,8 @@ def main() -> None:
     parts = [
         "# Results\n\nWritten by `benchmarks/results_page.py` from the files in `benchmarks/results`; each line there "
         "has its seed, commit, hardware, seconds and command.\n",
-        speed(), precision(), accuracy(), trials(), estimation(), verdicts(), folders(), frozen(), demos(),
-        selection_speed(), BLANK,
+        speed(), precision(), accuracy(), without_gpu(), trials(), estimation(), verdicts(), folders(), frozen(),
+        demos(), selection_speed(), BLANK,
     ]  # fmt: skip
     (HERE.parent / "docs" / "results.md").write_text("\n".join(parts), encoding="utf-8")
 

@@ -143,6 +143,24 @@ def _but(row: dict[str, Any]) -> str:
     return f", {steps:,} steps" + (f" of {networks} networks" if networks > 1 else "")
 
 
+def without_gpu() -> str:
+    rows = latest(
+        [row | {"before": bool(row["changed"])} for row in lines("cpu_methods.jsonl")], "cell", "method", "before"
+    )
+    cells = [
+        [row["cell"], row["method"] + (", before" if row["before"] else ""), f"{row['last']:.2f}", f"{row['steps']:,}",
+         f"{row['seconds']:.0f}"]
+        for row in sorted(rows, key=lambda row: (row["cell"], row["method"], row["before"]))
+    ]  # fmt: skip
+    return (
+        "## Without a GPU (`cpu_methods.jsonl`)\n\nTest accuracy (%) after the last epoch on 10,000 noisy pictures of "
+        "Fashion-MNIST, preset `cpu` (a small convnet), true rates, seed 0, two threads; seconds include stage 1. "
+        "Before: RSL_WM as the preset had it, 1,000 steps for any data, lr .05, α .75.\n\n"
+        + table(["cell", "method", "last", "steps", "seconds"], cells)
+        + "\n" + made(rows)
+    )  # fmt: skip
+
+
 def trials() -> str:
     rows = [row for row in lines("trials.jsonl") if row["method"] == "rsl_wm"]
     cells = [

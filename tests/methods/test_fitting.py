@@ -37,6 +37,10 @@ def test_a_batch_of_a_quarter_takes_half_the_step(stage):
 @pytest.mark.parametrize("n, epochs", [(40_000, 30), (60_000, 20), (100_000, 12), (10**6, 10)])
 def test_very_many_pictures_on_a_cpu_are_seen_less_often(n, epochs):
     assert fitted(n, "cpu").stage1.epochs == epochs
+    assert fitted(n, "cpu").rsl_wm.epochs == min(epochs, 20)
+    assert fitted(n, "fast").rsl_wm == presets.get("fast").rsl_wm  # whose steps do not grow with the data
+    assert fitted(n, "cpu", changes={"mixmatch.steps_per_epoch": 50}).rsl_wm.epochs == 20
+    assert fitted(n, "cpu", changes={"rsl_wm.epochs": 19}).rsl_wm.epochs == 19
 
 
 def test_what_was_asked_for_is_not_fitted():

@@ -181,6 +181,15 @@ def test_one_coefficient_a_step_or_an_example(mix_per, distinct, make_task):
     assert float(tables["lam"].max()) <= 1
 
 
+@pytest.mark.parametrize("batch, steps", [(8, 50), (1, 80)])
+def test_an_epoch_may_follow_the_data(batch, steps, make_task):
+    """80 rows to train on: a pass over them, but never fewer than 50 steps."""
+    step = objective(make_task(), recipe=replace(RECIPE, batch=batch), steps_per_epoch=None)
+    assert step.plan(0)[0].steps == steps
+    assert step.total_steps(3) == 3 * steps
+    close(step.plan(1)[0].tables["lambda_u"][0], HOW.lambda_u * steps / (10 * steps))
+
+
 def test_partners_are_a_permutation_of_the_whole_step(make_task):
     partner = objective(make_task()).plan(3)[0].tables["partner"]
     assert torch.equal(partner.sort(2).values, torch.arange(24).expand(5, 1, 24))
@@ -257,6 +266,7 @@ def test_state_round_trip(make_task):
     [
         ({"mix_per": "batch"}, "mix_per is 'batch'; it must be step or example"),
         ({"guess_by": "me"}, "guess_by is 'me'; it must be network or average"),
+        ({"steps_per_epoch": 0}, "steps_per_epoch is 0; it must be above 0"),
         ({"networks": 0}, "networks is 0; it must be at least 1"),
         ({"rounds": 3}, "rounds is 3; it must be 1 or 2"),
         ({"look_at": 3.0}, r"look_at is 3.0; it must lie in \[0, 1\]"),

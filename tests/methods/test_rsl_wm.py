@@ -60,6 +60,7 @@ def test_two_networks_judge_together(make_task):
     learned = train(make_task(), settings(**{"mixmatch.networks": 2, "mixmatch.rounds": 2}), NOISE)
     together = learned.fitted.network
     assert isinstance(together.module, Ensemble)
+    assert not any(part.training for part in together.module.modules())
     first, second = together.module.members
     assert not torch.equal(next(first.parameters()), next(second.parameters()))
     x = torch.randn(5, 3, 8, 8)

@@ -122,7 +122,7 @@ class Stage:
         for epoch in range(start, self.recipe.epochs):
             with self.task.draws.by_modules(f"{self.name}/epoch/{epoch}", on_device=self._random):
                 self._epoch(epoch)
-        for module in self._modules():
+        for module in [*self._modules(), self.network.module]:
             module.eval()
         return Fitted(self.network, self.history, self.ledger, self.recipe)
 

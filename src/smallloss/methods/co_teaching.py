@@ -63,6 +63,7 @@ def _small(loss: Tensor, kept: Tensor) -> Tensor:
 
 
 def refuse(settings: Settings) -> None:
+    """Two networks are made by a function, or by name."""
     refuse_one_module(settings.net, "co_teaching needs two networks")
 
 
