@@ -10,7 +10,6 @@ import smallloss as sl
 from smallloss.auditing import audit, read_back
 from smallloss.data import from_arrays, load
 from smallloss.errors import InputError
-from smallloss.learning.inference import predict_probabilities
 from smallloss.report.examples import examples_table
 from smallloss.report.summary import notes
 
@@ -18,9 +17,9 @@ from smallloss.report.summary import notes
 def test_a_dark_picture_is_as_dark_alone_as_beside_others():
     x = np.random.default_rng(0).integers(0, 256, (40, 8, 8)).astype(np.float32)
     run = sl.clean((x, np.arange(40) % 2), noise_rate=0.1, epochs=1, progress=False)
-    dark, network, seen = np.ones((1, 8, 8), np.float32), run.learned.fitted.network, run.result.dataset
-    together = predict_probabilities(network, seen, np.concatenate([dark, x]))[:1]
-    assert predict_probabilities(network, seen, dark) == pytest.approx(together, abs=1e-5)
+    dark = np.ones((1, 8, 8), np.float32)
+    together = run.classifier.predict_proba(np.concatenate([dark, x]))[:1]
+    assert run.classifier.predict_proba(dark) == pytest.approx(together, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What docs/how-to.md says of model files and of unknown rates, run as it is written."""
+"""What docs/how-to.md says of the classifier and of unknown rates, run as it is written."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import smallloss as sl
-from smallloss.learning.inference import predict_probabilities
 
 HOW_TO = Path(__file__).parents[1] / "docs" / "how-to.md"
 
@@ -25,36 +24,22 @@ def block_with(word: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["pictures", "features"])
-def test_the_model_file_is_enough_to_predict(kind, tiny, tmp_path, monkeypatch):
+def test_the_classifier_of_a_run(kind, tiny, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     x = tiny.inputs if kind == "pictures" else np.random.default_rng(0).normal(3, 2, (96, 5)).astype(np.float32)
     run = sl.clean((x, np.array(["cat", "dog", "eel"])[tiny.labels]), "runs/photos", noise_rate=0.2, epochs=3)
-    block = block_with("safe_open")
-    if kind == "features":  # "features go in as they are"
-        line = next(line for line in block.splitlines() if line.startswith("x = "))
-        block = block.replace(line, "x = torch.from_numpy(pictures)")
-    names: dict[str, Any] = {"pictures": x}
-    exec(block, names)
-    assert names["predicted"] == run.predict(x).tolist()
+    names: dict[str, Any] = {"sl": sl, "pictures": x}
+    exec(block_with("classifier = sl.load_classifier"), names)
+    classifier = names["classifier"]
+    assert classifier.predict(x).tolist() == run.predict(x).tolist()
+    assert (classifier.predict_proba(x) == run.classifier.predict_proba(x)).all()
+    # "it takes (x - mean) / std, x in 0..1"
+    plain = torch.from_numpy(x).permute(0, 3, 1, 2) / 255 if kind == "pictures" else torch.from_numpy(x)
+    each = (1, -1) + (1,) * (plain.ndim - 2)
+    mean, std = (torch.tensor(numbers).view(each) for numbers in (classifier.seen.mean, classifier.seen.std))
     with torch.no_grad():
-        g = names["network"]((names["x"] - names["mean"]) / names["std"]).softmax(1)
-    expected = predict_probabilities(run.learned.fitted.network, run.result.dataset, x)
-    np.testing.assert_allclose(g.numpy(), expected, atol=1e-5)
-
-
-def test_two_networks_are_in_one_model_file(tiny, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    data = (tiny.inputs, np.array(["cat", "dog", "eel"])[tiny.labels])
-    settings = {"mixmatch.networks": 2, "mixmatch.steps_per_epoch": 3}
-    run = sl.clean(data, "runs/photos", method="rsl_wm", noise_rate=0.2, epochs=3, settings=settings)
-    (how,) = re.findall(r"`(Ensemble\(build\(\.\.\.\).*?)`", HOW_TO.read_text(encoding="utf-8"))
-    block = block_with("safe_open")
-    made = next(line for line in block.splitlines() if line.startswith("network = build(")).partition("  #")[0]
-    several = f"network = {how.replace('build(...)', made.removeprefix('network = '))}"
-    names: dict[str, Any] = {"pictures": tiny.inputs}
-    exec("from smallloss.models.ensemble import Ensemble\n" + block.replace(made, several), names)
-    assert names["predicted"] == run.predict(tiny.inputs).tolist()
-    assert len(names["network"].members) == 2
+        g = classifier.network(((plain - mean) / std).float()).softmax(1)
+    np.testing.assert_allclose(g.numpy(), run.classifier.predict_proba(x), atol=1e-5)
 
 
 def test_rates_that_nobody_knows_are_estimated_beside_an_own_loop(capsys):

@@ -19,7 +19,8 @@ LAYERS = [
     {"methods"},
     {"report"},
     {"integrations"},
-    {"noise", "jobs", "auditing", "cleaning", "exporting", "preparing", "choices", "outcome", "run_files"},
+    {"noise", "preparing", "choices", "outcome", "run_files"}
+    | {"jobs", "auditing", "cleaning", "exporting", "predicting"},
     {"cli"},
     {"__main__"},
 ]

@@ -21,6 +21,9 @@ _HOMES = {
     "load": "smallloss.data.source",
     "clean": "smallloss.cleaning",
     "CleanRun": "smallloss.cleaning",
+    "Classifier": "smallloss.learning.classifier",
+    "load_classifier": "smallloss.learning.classifier",
+    "predict": "smallloss.predicting",
     "RSLClassifier": "smallloss.integrations.scikit_learn",
     "InputError": "smallloss.errors",
     "SmallLossError": "smallloss.errors",
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
     from smallloss.errors import InputError as InputError
     from smallloss.errors import SmallLossError as SmallLossError
     from smallloss.integrations.scikit_learn import RSLClassifier as RSLClassifier
+    from smallloss.learning.classifier import Classifier as Classifier
+    from smallloss.learning.classifier import load_classifier as load_classifier
+    from smallloss.predicting import predict as predict
 
 
 def __getattr__(name: str) -> Any:

@@ -18,27 +18,25 @@ from smallloss.criterion import audit as by_hand
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.selection import Selection
 from smallloss.criterion.verdict import Verdict
-from smallloss.data.arrays import as_array
 from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import conflict_note, duplicate_groups
 from smallloss.data.labels import alike_note
 from smallloss.errors import TooFewError
 from smallloss.learning import checkpoint
-from smallloss.learning.embedding import new_features
-from smallloss.learning.inference import are_features, outputs, predict_probabilities
+from smallloss.learning.classifier import Classifier
+from smallloss.learning.inference import outputs
 from smallloss.learning.progress import Progress
 from smallloss.learning.task import Task, pick_device
 from smallloss.methods import fitting
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose, try_nets
 from smallloss.methods.unknown_noise import learn_noise
-from smallloss.models.backbone import Backbone, load_backbone
 from smallloss.noise import Knowledge, given_noise, known_noise, of_part, without_official
 from smallloss.outcome import accuracy_of, judge_by_stage1, parts_of, stages_of, verdict_of
 from smallloss.preparing import as_seen, dataset_of, divide, place_of, refuse_early
 from smallloss.report.result import Result
-from smallloss.run_files import DUPLICATES, plain_settings, write_duplicates, write_run
+from smallloss.run_files import DUPLICATES, classifier_of, plain_settings, write_duplicates, write_run
 from smallloss.run_folder import RunFolder
 from smallloss.values import whole
 
@@ -69,23 +67,19 @@ class CleanRun:
 
     @property
     def network(self) -> torch.nn.Module:
-        return self.learned.fitted.network.module
+        return self.classifier.network
+
+    @cached_property
+    def classifier(self) -> Classifier:
+        """What `sl.load_classifier` makes of the run folder, later and elsewhere."""
+        return classifier_of(self.learned, self.result.dataset, self.backbone)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each new example, by name; inputs are prepared as those of the run were.
 
         Where the run has a backbone, X are pictures or texts, or features that it made of them.
         """
-        seen, network = self.result.dataset, self.learned.fitted.network
-        if not len(X):
-            return np.array(seen.classes)[:0]
-        if self.backbone is not None and not are_features(as_array(X), seen):
-            X = new_features(self._loaded, seen, X, network.device)
-        return np.array(seen.classes)[predict_probabilities(network, seen, X).argmax(1)]
-
-    @cached_property
-    def _loaded(self) -> Backbone:
-        return load_backbone(self.backbone, self.result.dataset.kind)
+        return self.classifier.predict(X)
 
 
 def clean(
@@ -246,6 +240,7 @@ def _run(
         ledger=evidence.ledger,
         pins=task.pins,
     )
+    run = CleanRun(result, learned, None if task.folder is None else task.folder.path, backbone)
     if task.folder is not None:
-        write_run(task.folder, result, learned, evidence, found)
-    return CleanRun(result, learned, None if task.folder is None else task.folder.path, backbone)
+        write_run(task.folder, result, run.classifier, evidence, found)
+    return run

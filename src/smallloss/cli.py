@@ -27,6 +27,7 @@ _DATA = (
 )
 _FEATURES = "What the network sees in place of DATA: .npy in the order of DATA, or .npz or .parquet with ids"
 _BACKBONE = "What makes such features of pictures or texts: timm:NAME, hf:NAME or FOLDER, module:function"
+_NEW = "New examples like those of the run: a folder of pictures, a table of paths, texts or columns, .npy, .npz"
 _PRIOR = "How frequent the true classes are: uniform; left out: from T, or estimated with the rates, else no balancing"
 _CORRUPT = "Corrupt on purpose: uniform:0.5, pairwise:0.4, structured:0.4"
 _PATH = "Where the data is while a network learns: resident (on the device), streaming (read batch by batch) or auto"
@@ -219,6 +220,20 @@ def export(
     from smallloss import exporting
 
     print(exporting.export(run, out, to, data=data, label=label, keep=keep, relabel=relabel, copy=copy))
+
+
+@app.command()
+@_spoken
+def predict(
+    run: Annotated[Path, typer.Argument(help="A run folder that `smallloss clean` made, or its model file")],
+    data: Annotated[str, typer.Argument(help=_NEW)],
+    out: Annotated[Path, typer.Option(help="The table to write, .csv or .parquet: one row per example")],
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda")] = "auto",
+) -> None:
+    """What the classifier of a run says of new examples, which need no labels."""
+    from smallloss import predicting
+
+    print(f"{out}: {predicting.in_words(predicting.predict(run, data, out, device=device, progress=None))}")
 
 
 def _gamma(text: str) -> float | str:

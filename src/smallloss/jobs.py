@@ -26,7 +26,7 @@ def corrupt_file(
 
     `noise` is a kind with its rate (uniform:0.5) or a file that holds T. Other columns of a table are kept.
     """
-    _refuse_overwriting(out, labels, noise)
+    refuse_overwriting(out, labels, noise)
     kept, values = _label_column(labels, column)
     codes, classes = encode_labels(values)
     T = _transition(noise, classes, class_map)
@@ -45,7 +45,7 @@ def select_file(
             "How many labels are wrong must be known here: give --noise-rate (0.2, or cat=0.3,dog=0.1, or a csv) or "
             "--transition (a file that holds T), one of them; `smallloss clean` estimates it."
         )
-    _refuse_overwriting(out, losses, noise_rate, transition)
+    refuse_overwriting(out, losses, noise_rate, transition)
     scores = read_scores(losses)
     _, classes = encode_labels(scores.labels)  # numbers in the order of numbers, as in `clean`: T may be unnamed
     rates, upper = (None, None) if noise_rate is None else read_rates(noise_rate, classes)
@@ -59,7 +59,7 @@ def select_file(
     return selection
 
 
-def _refuse_overwriting(out: Path, *sources: str | Path | None) -> None:
+def refuse_overwriting(out: Path, *sources: str | Path | None) -> None:
     """What is read stays: --out is none of it, by whatever name or link."""
     for source in sources:
         if source is not None and out.exists() and Path(source).exists() and out.samefile(source):

@@ -1,7 +1,6 @@
 """The files that a finished run leaves in its folder."""
 
 import hashlib
-import json
 import re
 from dataclasses import asdict
 from typing import Any
@@ -14,13 +13,14 @@ from torch.nn.parameter import is_lazy
 from smallloss import methods
 from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import conflict_table
+from smallloss.data.seen import Seen
 from smallloss.data.tables import write_table
-from smallloss.files import write_bytes, write_json, write_npz
+from smallloss.files import write_json, write_npz
+from smallloss.learning.classifier import MODEL, Classifier
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned
 from smallloss.methods.unknown_noise import NoiseFound
 from smallloss.models import build
-from smallloss.models.ensemble import Ensemble
 from smallloss.report.examples import write_examples
 from smallloss.report.page import write_page
 from smallloss.report.result import Result
@@ -30,10 +30,10 @@ DUPLICATES = "duplicates.csv"
 _DIGITS = 16  # of a digest: enough to tell the networks of one user apart
 
 
-def write_run(folder: RunFolder, result: Result, learned: Learned, evidence: Learned, found: NoiseFound | None) -> None:
+def write_run(
+    folder: RunFolder, result: Result, classifier: Classifier, evidence: Learned, found: NoiseFound | None
+) -> None:
     """Everything but config.json, duplicates.csv, metrics.jsonl and the checkpoints, which were there before."""
-    from safetensors.torch import save
-
     assert evidence.ledger is not None
     evidence.ledger.save(folder / "ledger.npz")
     selection = result.parts[0].selection
@@ -51,16 +51,7 @@ def write_run(folder: RunFolder, result: Result, learned: Learned, evidence: Lea
             "noise_rate": np.asarray(selection.quota.noise_rate, dtype=np.float64),
         },
     )
-    state = learned.fitted.network.tensors()
-    # Cloned: weights that a module uses twice share memory, which safetensors refuses.
-    weights = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in state.items()}
-    data = result.dataset
-    facts: dict[str, Any] = {"net": net_name(learned.net), "classes": data.classes, "in_shape": data.in_shape}
-    facts |= {"mean": data.mean.tolist(), "std": data.std.tolist()}  # what the inputs were normalised by
-    if isinstance(module := learned.fitted.network.module, Ensemble):
-        facts["networks"] = len(module.members)
-    # One entry only: safetensors writes several in an order that changes from process to process.
-    write_bytes(folder / "model.safetensors", save(weights, metadata={"smallloss": json.dumps(facts)}))
+    classifier.save(folder / MODEL)
     if result.dataset.unreadable:
         lost = result.dataset.unreadable
         columns = {"id": list(lost), "given_label": [one.label for one in lost.values()]}
@@ -71,6 +62,13 @@ def write_run(folder: RunFolder, result: Result, learned: Learned, evidence: Lea
         write_npz(folder / "out_of_sample.npz", seen | found.estimate.arrays)
     write_examples(result, folder.path)
     write_page(result, folder / "report.html")
+
+
+def classifier_of(learned: Learned, dataset: Dataset, backbone: Any) -> Classifier:
+    """What a method learnt, as a classifier of examples like those of the dataset."""
+    net = net_name(learned.net)
+    assert net is not None
+    return Classifier(learned.fitted.network, Seen.of(dataset), net, backbone)
 
 
 def write_duplicates(folder: RunFolder, dataset: Dataset, groups: np.ndarray) -> None:

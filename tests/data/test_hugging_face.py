@@ -128,7 +128,7 @@ def test_the_test_split_of_columns(hub):
     assert data.test.inputs.tolist() == [[3, 1, 0, 0], [100, 0, 0, 1]]
     assert data.test.shown[1] == "size = 100.0, colour = red"
     hub["t"]["validation"] = Part({"size": [1.0], "label": ["a"]}, features)
-    with pytest.raises(InputError, match="The test part of hf:t has no column 'colour'"):
+    with pytest.raises(InputError, match="no column 'colour' in the test part of hf:t, but the training part has one"):
         load("hf:t")
 
 

@@ -9,6 +9,7 @@ from PIL import Image
 
 from smallloss.data import load
 from smallloss.data.arrays import from_arrays
+from smallloss.data.seen import Seen
 from smallloss.errors import InputError
 from smallloss.learning import embedding
 from smallloss.learning.embedding import KEPT, embedded, new_features
@@ -119,11 +120,11 @@ def test_new_pictures_get_the_features_that_those_of_the_run_have():
     network = load_backbone(Watched(size=12), "pictures")
     seen, fill = embedded(data, Watched(size=12), CPU, None)
     fill(None, SILENT)
-    assert (new_features(network, seen, data.inputs, CPU) == seen.inputs).all()
+    assert (new_features(network, Seen.of(seen), data.inputs, CPU) == seen.inputs).all()
     floats = [picture.transpose(2, 0, 1) / 255 for picture in data.inputs]  # as torch has them
-    assert (new_features(network, seen, floats, CPU) == seen.inputs).all()
+    assert (new_features(network, Seen.of(seen), floats, CPU) == seen.inputs).all()
     larger = data.inputs.repeat(2, 1).repeat(2, 2)
-    assert new_features(network, seen, larger, CPU) == pytest.approx(seen.inputs, abs=0.05)
+    assert new_features(network, Seen.of(seen), larger, CPU) == pytest.approx(seen.inputs, abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -136,9 +137,10 @@ def test_new_pictures_get_the_features_that_those_of_the_run_have():
     ],
 )
 def test_new_examples_that_are_no_such_pictures(X, sentence):
-    seen, _ = embedded(pictures(), Watched(), CPU, None)
+    seen, fill = embedded(pictures(), Watched(), CPU, None)
+    fill(None, SILENT)
     with pytest.raises(InputError, match=sentence):
-        new_features(load_backbone(Watched(), "pictures"), seen, X, CPU)
+        new_features(load_backbone(Watched(), "pictures"), Seen.of(seen), X, CPU)
 
 
 def test_files_are_decoded_anew_at_the_size_that_the_backbone_wants(tmp_path):
@@ -174,10 +176,10 @@ def test_texts_are_given_as_they_are(tmp_path):
     assert seen.inputs[:, 0].tolist() == [len(text) for text in texts.shown]
     assert (seen.kind, seen.shown) == ("text", texts.shown)
     network = load_backbone(lambda batch: np.array([[len(text)] for text in batch]), "text")
-    assert new_features(network, seen, ["two", "texts"], CPU).tolist() == [[3], [5]]
+    assert new_features(network, Seen.of(seen), ["two", "texts"], CPU).tolist() == [[3], [5]]
     for not_texts in ("one text", [1, 2]):
         with pytest.raises(InputError, match=r"give a list of texts, or \[n, 1\] features of them"):
-            new_features(network, seen, not_texts, CPU)
+            new_features(network, Seen.of(seen), not_texts, CPU)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from smallloss.criterion.ledger import LossLedger
+from smallloss.data.seen import Seen
 from smallloss.errors import InputError
 from smallloss.learning import inference
 from smallloss.learning import stage as stages
@@ -79,7 +80,7 @@ def test_predictions_that_do_not_fit_are_sentences(make_task, make_net, monkeypa
     with pytest.raises(InputError, match=f"predicting with the final network. {STREAM}"):
         inference.outputs(task, network, task.dataset, np.arange(3))
     with pytest.raises(InputError, match=r"predicting 5 new examples\. Give fewer of them at a time\."):
-        inference.predict_probabilities(network, task.dataset, task.dataset.inputs[:5])
+        inference.predict_probabilities(network, Seen.of(task.dataset), task.dataset.inputs[:5])
 
 
 def test_any_other_failure_stays_what_it_is():

@@ -93,6 +93,12 @@ def _find(root: Path, folder: Path) -> _Found:
     return found
 
 
+def pictures_below(root: Path) -> tuple[list[str], list[str]]:
+    """Ids, which are paths from the root, and files of every picture below it, whatever the folders are named."""
+    files = [path for path in _walk(str(root), {_place(root)}) if is_picture(path)]
+    return [_id(root, path) for path in files], files
+
+
 def _walk(folder: str, seen: set[_Place]) -> Iterator[str]:
     """The files below a folder in a fixed order; links are followed, each folder is entered once."""
     folders, files = _entries(folder)

@@ -49,9 +49,7 @@ def table_dataset(table: Any, path: Path, label: str | None = None, test: Any = 
     ids = read_ids(table, where)
     true_column = true_label_column(table)
     true_labels = None if true_column is None else read_labels(table, true_column, where)
-    ours = columns_of_export(table.column_names)  # they tell of the labels, and there would be nothing left to learn
-    taken = {column, true_column, id_column(table), *ours}
-    rest = table.select([name for name in table.column_names if name not in taken])
+    rest = _own_columns(table, column)
     paths = path_column(rest)
     if paths is not None:
         truth = None if true_labels is None else true_labels.tolist()
@@ -60,7 +58,7 @@ def table_dataset(table: Any, path: Path, label: str | None = None, test: Any = 
     if not written:
         _refuse_judgements(table.column_names, rest.column_names, where)
     kind = "text" if written else "table"
-    more = None if test is None else _like(test, rest.column_names, where)
+    more = None if test is None else _like(test, rest.column_names, f"the test part of {where}", "the training part")
     features, shown, notes = _from_text(rest, more, written, where) if written else _from_columns(rest, more, where)
     tested = None if test is None else (features[len(labels) :], read_labels(test, column, f"{where} test"))
     features = features[: len(labels)]
@@ -71,9 +69,26 @@ def table_dataset(table: Any, path: Path, label: str | None = None, test: Any = 
         # The last features of an SVD hold little but noise: scaled one by one, they would drown the first.
         spread = float(np.sqrt(features.var(0, dtype=np.float64).mean())) or 1.0
         dataset = replace(dataset, normalisation=(features.mean(0).tolist(), [spread] * features.shape[1]))
+    ours = columns_of_export(table.column_names)
     said = ["What an earlier export says of the examples is not learnt from."] if ours and not written else []
     notes = [f"The labels are those of the column {column!r}.", *notes, *said]
     return replace(dataset, kind=kind, shown=shown[0], notes=tuple(notes))
+
+
+def new_rows(path: Path, label: str | None, new: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Features of the table at `path` as it was learnt from, and those of `new` rows, made as they were."""
+    table, where = read_table(path), str(path)
+    rest = _own_columns(table, label_column(table.column_names, where, label))
+    written = text_columns(rest)
+    more = _like(new, written or rest.column_names, "the new rows", where)
+    features, _, _ = _from_text(rest, more, written, where) if written else _from_columns(rest, more, where)
+    return features[: table.num_rows], features[table.num_rows :]
+
+
+def _own_columns(table: Any, label: str) -> Any:
+    """What describes the rows: neither labels nor names, nor what an export says, which would tell the labels."""
+    taken = {label, true_label_column(table), id_column(table), *columns_of_export(table.column_names)}
+    return table.select([name for name in table.column_names if name not in taken])
 
 
 def _refuse_judgements(columns: Sequence[str], own: Sequence[str], where: str) -> None:
@@ -90,15 +105,15 @@ def _refuse_judgements(columns: Sequence[str], own: Sequence[str], where: str) -
 _Described = tuple[np.ndarray, list[Sequence[str]], list[str]]  # features, what to show of each part, notes
 
 
-def _like(test: Any, columns: list[str], where: str) -> Any:
-    missing = [name for name in columns if name not in test.column_names]
+def _like(table: Any, columns: list[str], where: str, other: str) -> Any:
+    missing = [name for name in columns if name not in table.column_names]
     if missing:
-        raise InputError(f"The test part of {where} has no column {missing[0]!r}, which the training part has.")
-    return test.select(columns)
+        raise InputError(f"There is no column {missing[0]!r} in {where}, but {other} has one.")
+    return table.select(columns)
 
 
 def _from_text(table: Any, more: Any, columns: list[str], where: str) -> _Described:
-    parts = [_cells(part, columns) for part in (table, more) if part is not None]
+    parts = [joined(part, columns) for part in (table, more) if part is not None]
     features, said = text_features(parts[0], where, *parts[1:])
     column = f"The text is that of the column {' and '.join(map(repr, columns))}."
     return features, [*parts], [column, said, *_empty_note(parts[0])]
@@ -113,7 +128,8 @@ def _empty_note(cells: list[str]) -> list[str]:
     return [one if len(rows) == 1 else f"{len(rows):,} texts are empty, the first is that of row {rows[0]:,}."]
 
 
-def _cells(table: Any, columns: list[str]) -> list[str]:
+def joined(table: Any, columns: list[str]) -> list[str]:
+    """The texts of several columns as one."""
     return ["\n".join(row).strip() for row in zip(*(texts(table, name) for name in columns), strict=True)]
 
 

@@ -160,16 +160,21 @@ def write_table(path: str | Path, columns: Mapping[str, Any]) -> Path:
     from pyarrow import parquet
 
     path = Path(path)
+    require_ending(path)
     sink = pa.BufferOutputStream()
     if path.suffix == ".parquet":
         parquet.write_table(pa.table({name: _arrow(values) for name, values in columns.items()}), sink)
-    elif path.suffix == ".csv":
+    else:
         arrow_csv.write_csv(
             pa.table({defuse(name): _csv_column(name, values) for name, values in columns.items()}), sink
         )
-    else:
-        raise InputError(f"{path} is neither .csv nor .parquet; tables are written as one of these.")
     return files.write_bytes(path, sink.getvalue().to_pybytes())
+
+
+def require_ending(path: Path) -> None:
+    """Refuse a table that could not be written, before there is work to lose."""
+    if path.suffix not in (".csv", ".parquet"):
+        raise InputError(f"{path} is neither .csv nor .parquet; tables are written as one of these.")
 
 
 def _arrow(values: Any) -> Any:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from smallloss import methods
 from smallloss.data.arrays import from_arrays
 from smallloss.data.labels import label_names
+from smallloss.data.seen import Seen
 from smallloss.learning.inference import predict_probabilities
 from smallloss.learning.task import Task, pick_device
 from smallloss.methods import fitting
@@ -54,20 +55,20 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
         names = label_names(y)  # refuses a missing label
         # Classes are text inside; outside they stay what y holds, in the order that scikit-learn expects.
         self.classes_, first, codes = np.unique(np.asarray(y), return_index=True, return_inverse=True)
-        self._dataset = replace(from_arrays(X, codes), classes=tuple(names[first].tolist()))
-        self.n_features_in_ = int(np.prod(self._dataset.in_shape))
+        dataset = replace(from_arrays(X, codes), classes=tuple(names[first].tolist()))
+        self.n_features_in_ = int(np.prod(dataset.in_shape))
         device = pick_device(self.device)
         settings = fitting.choose(
-            self.preset, device.type, self._dataset, net=self.net, epochs=self.epochs, changes=self.settings
+            self.preset, device.type, dataset, net=self.net, epochs=self.epochs, changes=self.settings
         )
         seed = _seed(self.random_state)
-        task = Task(self._dataset, np.arange(len(names)), {}, seed=seed, device=device)
+        task = Task(dataset, np.arange(len(names)), {}, seed=seed, device=device)
         rate = self.noise_rate
         if isinstance(rate, Mapping):
             rate = dict(zip(label_names(list(rate)).tolist(), rate.values(), strict=True))
         noise = Noise(rate) if rate is not None else learn_noise(task, settings).noise
         learned = methods.get(self.method).train(task, settings, noise)
-        self._network = learned.fitted.network
+        self._network, self._seen = learned.fitted.network, Seen.of(dataset)
         self.network_ = self._network.module
         self.selection_ = learned.selection
         self.noise_rate_ = None if learned.selection is None else learned.selection.quota.noise_rate
@@ -76,7 +77,7 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, in the order of `classes_`."""
         check_is_fitted(self)
-        return predict_probabilities(self._network, self._dataset, X)
+        return predict_probabilities(self._network, self._seen, X)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each example."""

@@ -11,6 +11,7 @@ from smallloss.data.arrays import as_array, from_arrays
 from smallloss.data.dataset import Dataset
 from smallloss.data.npz import read_npz
 from smallloss.data.pictures import Target, read_pictures
+from smallloss.data.seen import Seen
 from smallloss.errors import InputError
 from smallloss.files import write_npz
 from smallloss.learning.progress import Progress
@@ -55,15 +56,15 @@ def embedded(dataset: Dataset, backbone: Any, device: torch.device, out: Path | 
     return dataset.seen_as(rows, note), fill
 
 
-def new_features(network: Backbone, seen: Dataset, X: Any, device: torch.device) -> np.ndarray:
-    """Of new pictures or texts the features that the dataset `seen` has of its own."""
+def new_features(network: Backbone, seen: Seen, X: Any, device: torch.device) -> np.ndarray:
+    """Of new pictures or texts the features that those of the run have."""
     new = _new_texts(seen, X) if seen.kind == "text" else _new_pictures(seen, X, network)
     rows = np.empty((len(new), seen.in_shape[0]), np.float32)
     _embed(rows, new, network, device, Progress(enabled=False))
     return rows
 
 
-def _new_texts(seen: Dataset, X: Any) -> Dataset:
+def _new_texts(seen: Seen, X: Any) -> Dataset:
     if isinstance(X, str) or not all(isinstance(text, str) for text in X):
         raise InputError(
             f"The run was made of texts: give a list of texts, or [n, {seen.in_shape[0]}] features of them."
@@ -72,7 +73,7 @@ def _new_texts(seen: Dataset, X: Any) -> Dataset:
     return Dataset(nothing[:, None].astype(np.float32), nothing, ("",), name="new examples", kind="text", shown=list(X))
 
 
-def _new_pictures(seen: Dataset, X: Any, network: Backbone) -> Dataset:
+def _new_pictures(seen: Seen, X: Any, network: Backbone) -> Dataset:
     array = as_array(X)
     if array.ndim < 3:
         raise InputError(
@@ -80,10 +81,11 @@ def _new_pictures(seen: Dataset, X: Any, network: Backbone) -> Dataset:
             f"[n, h, w] or [n, h, w, c], or [n, {seen.in_shape[0]}] features of them."
         )
     new = from_arrays(array, np.zeros(len(array), np.int64), name="new examples", white=seen.white)
-    (height, width), before = new.inputs.shape[1:3], seen.as_they_came.shape[1:3]
-    if network.size is None and (height, width) != before:
+    _, *sides = new.in_shape
+    _, *before = seen.came
+    if network.size is None and sides != before:
         raise InputError(
-            f"The new pictures are {height} x {width}, and {network.name} was given {before[0]} x {before[1]}: "
+            f"The new pictures are {sides[0]} x {sides[1]}, and {network.name} was given {before[0]} x {before[1]}: "
             "make them so first."
         )
     return new
