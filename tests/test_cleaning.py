@@ -9,7 +9,9 @@ from PIL import Image
 import smallloss as sl
 from smallloss.auditing import audit, read_back
 from smallloss.data import from_arrays, load
+from smallloss.data.duplicates import duplicate_groups
 from smallloss.errors import InputError
+from smallloss.preparing import divide
 from smallloss.report.examples import examples_table
 from smallloss.report.summary import notes
 
@@ -20,6 +22,38 @@ def test_a_dark_picture_is_as_dark_alone_as_beside_others():
     dark = np.ones((1, 8, 8), np.float32)
     together = run.classifier.predict_proba(np.concatenate([dark, x]))[:1]
     assert run.classifier.predict_proba(dark) == pytest.approx(together, abs=1e-5)
+
+
+def test_labels_that_are_numbers_stay_numbers():
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2 * 10 - 5
+    x = rng.normal(size=(80, 4)) + y[:, None]
+    run = sl.clean((x, y), noise_rate={-5.0: 0.1, 5.0: 0.1}, epochs=5)
+    assert (run.predict(x) == y).mean() > 0.9
+    assert run.predict_proba(x).shape == (80, 2)
+    table = run.table()
+    assert table["given_label"] == y.tolist()
+    assert len(table["is_label_issue"]) == 80  # held-out ones too, in input order
+    assert set(table["predicted_label"]) == {-5, 5}
+    words = sl.clean((x, np.where(y > 0, "a", "b")), noise_rate=0.1, epochs=1)
+    assert set(words.table()["given_label"]) == {"a", "b"} == set(words.predict(x))
+
+
+def test_labels_beside_the_data_are_told_where_they_belong():
+    with pytest.raises(InputError, match=r"out is a ndarray; .* Give data and labels as a pair: \(X, y\)"):
+        sl.clean(np.eye(4), np.arange(4))
+
+
+@pytest.mark.parametrize("tested", [False, True])
+def test_duplicates_stay_on_one_side(tested):
+    """With an official test part too, where a tenth of the rest validates."""
+    x = np.random.default_rng(0).integers(0, 256, (100, 8, 8), dtype=np.uint8)
+    data = from_arrays(np.concatenate([x, x]), np.arange(200) % 2, test=(x[:4], np.arange(4) % 2) if tested else None)
+    train, checks, _, protocol = divide(data, None, 0, duplicate_groups(data))
+    held_out = checks["validation"].index
+    assert protocol == ("honest" if tested else "hold out")
+    assert len(held_out) >= 16
+    assert not set(train % 100) & set(held_out % 100)
 
 
 @pytest.mark.parametrize(

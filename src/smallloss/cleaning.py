@@ -14,14 +14,10 @@ import torch
 import smallloss
 from smallloss import methods
 from smallloss.choices import choices, say
-from smallloss.criterion import audit as by_hand
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.selection import Selection
 from smallloss.criterion.verdict import Verdict
-from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
-from smallloss.data.duplicates import conflict_note, duplicate_groups
-from smallloss.data.labels import alike_note
 from smallloss.errors import TooFewError
 from smallloss.learning import checkpoint
 from smallloss.learning.classifier import Classifier
@@ -31,12 +27,13 @@ from smallloss.learning.task import Task, pick_device
 from smallloss.methods import fitting
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose, try_nets
-from smallloss.methods.unknown_noise import learn_noise
-from smallloss.noise import Knowledge, given_noise, known_noise, of_part, without_official
-from smallloss.outcome import accuracy_of, judge_by_stage1, parts_of, stages_of, verdict_of
-from smallloss.preparing import as_seen, dataset_of, divide, place_of, refuse_early
+from smallloss.methods.unknown_noise import learn_noise, verdict_of
+from smallloss.noise import Knowledge, given_noise
+from smallloss.outcome import accuracy_of, judge_by_stage1, parts_of, stages_of
+from smallloss.preparing import Ready, as_seen, dataset_of, make_ready, place_of, refuse_early
+from smallloss.report.examples import examples_table, labels_as_they_came
 from smallloss.report.result import Result
-from smallloss.run_files import DUPLICATES, classifier_of, plain_settings, write_duplicates, write_run
+from smallloss.run_files import classifier_of, plain_settings, write_duplicates, write_run
 from smallloss.run_folder import RunFolder
 from smallloss.values import whole
 
@@ -74,12 +71,23 @@ class CleanRun:
         """What `sl.load_classifier` makes of the run folder, later and elsewhere."""
         return classifier_of(self.learned, self.result.dataset, self.backbone)
 
+    def table(self) -> dict[str, Any]:
+        """What became of every example, held-out ones included, in input order: the columns of examples.csv.
+
+        Labels are as they came: numbers where they were numbers.
+        """
+        return labels_as_they_came(examples_table(self.result), self.result.dataset)
+
     def predict(self, X: Any) -> np.ndarray:
-        """The class of each new example, by name; inputs are prepared as those of the run were.
+        """The class of each new example, as the labels came; inputs are prepared as those of the run were.
 
         Where the run has a backbone, X are pictures or texts, or features that it made of them.
         """
         return self.classifier.predict(X)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """g(x) of each new example: [n, c], the columns in the order of `classifier.classes`."""
+        return self.classifier.predict_proba(X)
 
 
 def clean(
@@ -126,79 +134,75 @@ def clean(
     """
     chosen_method, where = methods.get(method), pick_device(device)
     seed, workers = whole(seed, "seed"), whole(workers, "workers")
-    files = {"--transition": transition, "--corrections": corrections}
-    refuse_early(out, preset, where.type, net, epochs, settings or {}, files)
-    dataset = dataset_of(data, label, labels)
-    dataset, fill, seen = as_seen(dataset, features, backbone, where, None if out is None else Path(out))
-    asked = {"device": device, "preset": preset, "net": net, "epochs": epochs, "settings": settings or {}}
-    asked |= {"method": method, "estimate": estimate, "prior": prior}
-    chosen = fitting.choose(preset, where.type, dataset, net=net, epochs=epochs, changes=settings)
+    changes = dict(settings or {})
+    refuse_early(
+        out, preset, where.type, net, epochs, changes, {"--transition": transition, "--corrections": corrections}
+    )
+    folder = None if out is None else Path(out)
+    dataset, fill, seen = as_seen(dataset_of(data, label, labels), features, backbone, where, folder)
+    chosen = fitting.choose(preset, where.type, dataset, net=net, epochs=epochs, changes=changes)
     if hasattr(chosen_method, "refuse"):
         chosen_method.refuse(chosen)
-    embedded = isinstance(data, str) and data == "digits"
     given = given_noise(noise_rate, transition, prior, dataset.classes)
-    dataset, known = known_noise(dataset, noise, given, seed, is_default=embedded)
-    pins = {} if corrections is None else read_corrections(corrections, dataset)
-    if pins:
-        known.notes.append(by_hand.in_words(dataset.labels, pins))
-    groups = duplicate_groups(dataset)
-    alike = alike_note(dataset.classes)
-    known.notes += [*dataset.notes, *alike, *conflict_note(dataset, groups, "" if out is None else DUPLICATES)]
-    told = dataset if known.drawn is not None else without_official(dataset)
-    # The protocol paper may be asked for: official labels are what it validates with.
-    train, checks, accuracy_on, protocol = divide(dataset if protocol == "paper" else told, protocol, seed, groups)
-    dataset = told
-    known.noise = Noise(prior=given.prior) if estimate else of_part(known, dataset, train)
-    config: dict[str, Any] = {
-        "version": smallloss.__version__,
-        "data": {
-            "name": dataset.name,
-            "fingerprint": dataset.fingerprint(),
-            "examples": len(dataset),
-            "source": place_of(data),
-            "label": label,
-            **seen,
-        },
-        "noise": known.describe(),
-        "corrections": sorted(pins.items()),
-        "method": method,
-        "protocol": protocol,
-        "seed": seed,
-        "device": where.type,
-        "deterministic": deterministic,
-        "settings": plain_settings(chosen, method, dataset),
-        "versions": {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__},
-    }
+    ready = make_ready(
+        dataset, given, noise, corrections, protocol, seed,
+        is_demo=isinstance(data, str) and data == "digits", estimate=estimate, writes=out is not None,
+    )  # fmt: skip
     task = Task(
-        dataset,
-        train,
-        checks,
-        seed=seed,
-        device=where,
-        path=path,
-        workers=workers,
-        deterministic=deterministic,
-        pins=pins,
-    )
-    # Refuse now what would be refused in training or after; any rate does where none is known yet.
-    try_nets(task, chosen)
-    choose(task, chosen, known.noise if known.noise.is_known else Noise(0.0, prior=given.prior), np.zeros(len(dataset)))
-    config["chosen"] = choices(task, chosen, known, accuracy_on=accuracy_on, asked=asked)
-    if alike:
-        config["chosen"]["labels"] = alike[0]
+        ready.dataset, ready.train, ready.checks, seed=seed, device=where, path=path, workers=workers,
+        deterministic=deterministic, pins=ready.pins,
+    )  # fmt: skip
+    _refuse_now(task, chosen, ready.known.noise, given)
+    asked = {"device": device, "preset": preset, "net": net, "epochs": epochs, "settings": changes}
+    asked |= {"method": method, "estimate": estimate, "prior": prior}
+    config = _config(task, ready, chosen, method, {"source": place_of(data), "label": label, **seen})
+    config["chosen"] = choices(task, chosen, ready.known, accuracy_on=ready.accuracy_on, asked=asked)
+    if ready.alike:
+        config["chosen"]["labels"] = ready.alike[0]
     with nullcontext() if out is None else RunFolder(out, config) as task.folder:
-        if task.folder is not None and task.folder.changed:
-            config["chosen"]["changed"] = f"on the way: {task.folder.changed}."
-            known.notes.append(f"Changed on the way: {task.folder.changed}.")
         if task.folder is not None:
-            write_duplicates(task.folder, dataset, groups)
+            _begin(task.folder, config, ready)
         if progress is not False:
             say(config["chosen"])
         with Progress(enabled=progress) as task.progress:
-            fill(None if out is None else Path(out), task.progress)
+            fill(folder, task.progress)
             if task.folder is not None:
                 task.folder.start_metrics(checkpoint.committed_rows(task.folder.path))
-            return _run(task, method, chosen, known, config, accuracy_on, backbone)
+            return _run(task, method, chosen, ready.known, config, ready.accuracy_on, backbone)
+
+
+def _refuse_now(task: Task, settings: Settings, noise: Noise, given: Noise) -> None:
+    """What would be refused in training or after it; any rate does where none is known yet."""
+    try_nets(task, settings)
+    choose(task, settings, noise if noise.is_known else Noise(0.0, prior=given.prior), np.zeros(len(task.dataset)))
+
+
+def _config(task: Task, ready: Ready, settings: Settings, method: str, place: dict[str, Any]) -> dict[str, Any]:
+    """What config.json says: all that makes this run and no other, and what it was made with."""
+    data = task.dataset
+    threads = {"threads": torch.get_num_threads()}  # another number sums in another order
+    versions = {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
+    return {
+        "version": smallloss.__version__,
+        "data": {"name": data.name, "fingerprint": data.fingerprint(), "examples": len(data), **place},
+        "noise": ready.known.describe(),
+        "corrections": sorted(task.pins.items()),
+        "method": method,
+        "protocol": ready.protocol,
+        "seed": task.seed,
+        "device": task.device.type,
+        "deterministic": task.deterministic,
+        "settings": plain_settings(settings, method, data),
+        "versions": versions | threads,
+    }
+
+
+def _begin(folder: RunFolder, config: dict[str, Any], ready: Ready) -> None:
+    """What stands in the folder, and is said, before anything is trained."""
+    if folder.changed:
+        config["chosen"]["changed"] = f"on the way: {folder.changed}."
+        ready.known.notes.append(f"Changed on the way: {folder.changed}.")
+    write_duplicates(folder, ready.dataset, ready.groups)
 
 
 def _run(

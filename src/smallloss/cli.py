@@ -110,7 +110,7 @@ def clean(
         deterministic=deterministic, progress=None,
     )  # fmt: skip
     render(run.result, Console(), run.folder)
-    if strict and run.verdict is not None and run.verdict.trust in (False, "do not trust"):
+    if strict and run.verdict is not None and run.verdict.trust == "do not trust":
         raise typer.Exit(_DO_NOT_USE)
 
 
@@ -126,7 +126,7 @@ def check(
     T, classes = read_matrix(matrix)
     verdict = judge(T, classes)
     print(verdict)
-    if not verdict.trust:
+    if verdict.trust == "do not trust":
         raise typer.Exit(_DO_NOT_USE)
 
 

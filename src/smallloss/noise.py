@@ -11,6 +11,7 @@ from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.transition import from_spec
 from smallloss.data.cifarn import human_labels
 from smallloss.data.dataset import Dataset
+from smallloss.data.labels import label_names
 from smallloss.data.matrix import read_transition
 from smallloss.data.rates import read_rates
 from smallloss.errors import InputError
@@ -50,7 +51,10 @@ def given_noise(noise_rate: Any, transition: Any, prior: Any, classes: Sequence[
 
 
 def _by_text(values: Any) -> Any:
-    return {str(label): value for label, value in values.items()} if isinstance(values, Mapping) else values
+    """Keys as the classes are called: 0 and 0.0 are both '0'."""
+    if not hasattr(values, "items"):
+        return values
+    return dict(zip(label_names(list(values.keys())).tolist(), (value for _, value in values.items()), strict=True))
 
 
 def of_part(known: Knowledge, dataset: Dataset, rows: np.ndarray) -> Noise:

@@ -1,17 +1,10 @@
-"""What a run found, from what its methods learnt: the parts, the accuracies, the verdict."""
+"""What a run found, from what its methods learnt: the parts and the accuracies."""
 
-import numpy as np
-
-from smallloss.criterion.data_verdict import DataVerdict
-from smallloss.criterion.selection import Selection
-from smallloss.criterion.trust import judge
-from smallloss.criterion.verdict import Verdict, check
 from smallloss.learning.inference import outputs
 from smallloss.learning.stage import Fitted
 from smallloss.learning.task import Task
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose
-from smallloss.methods.unknown_noise import NoiseFound
 from smallloss.report.result import Accuracy, Part
 from smallloss.run_files import net_name
 
@@ -47,21 +40,6 @@ def accuracy_of(task: Task, name: str, learned: Learned) -> Accuracy:
     validated = "validation" in task.checks
     best, ten = (fitted.best[on], None) if validated else (None, fitted.mean_of_last_ten(on))
     return Accuracy(name, best, fitted.last[on], fitted.seconds, right, str(net_name(learned.net)), ten)
-
-
-def verdict_of(
-    task: Task, noise: Noise, found: NoiseFound | None, selection: Selection
-) -> Verdict | DataVerdict | None:
-    """What the theory says: of T where it is known, of the estimate where that is all there is."""
-    if found is not None:
-        rows = task.train
-        return judge(
-            found.estimate,
-            selection,
-            found.probabilities[rows].astype(np.float32),  # as the folder keeps them, so that an audit says the same
-            np.array(task.dataset.classes)[task.dataset.labels[rows]],
-        )
-    return None if noise.transition is None else check(noise.transition, task.dataset.classes)
 
 
 def stages_of(everything: dict[str, Learned]) -> dict[str, Fitted]:

@@ -4,23 +4,31 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from smallloss.criterion import audit as by_hand
 from smallloss.data.arrays import from_arrays
+from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
+from smallloss.data.duplicates import conflict_note, duplicate_groups
 from smallloss.data.features import with_features
+from smallloss.data.labels import alike_note
 from smallloss.data.protocol import hold_out, split
 from smallloss.data.source import load
 from smallloss.errors import InputError
 from smallloss.learning.embedding import Fill, embedded, no_fill
 from smallloss.learning.task import Check
 from smallloss.methods import presets
+from smallloss.methods.small_loss import Noise
 from smallloss.models.backbone import name_of
 from smallloss.models.registry import require_known
+from smallloss.noise import Knowledge, known_noise, of_part, without_official
+from smallloss.run_files import DUPLICATES
 
 
 def refuse_early(
@@ -33,6 +41,8 @@ def refuse_early(
     files: Mapping[str, Any],
 ) -> None:
     """What can be refused before any data is read: it may take minutes to read it all."""
+    if out is not None and not isinstance(out, str | Path):
+        raise InputError(f"out is a {type(out).__name__}; it names a folder. Give data and labels as a pair: (X, y).")
     asked = presets.choose(preset, device, None, net=net, epochs=epochs, changes=changes)
     for name in (asked.net, asked.last_net):
         require_known(name)
@@ -105,6 +115,49 @@ def data_of_run(folder: Path) -> Dataset | None:
     return None
 
 
+@dataclass
+class Ready:
+    """The data of a run, ready to be learnt from, and what is known of it."""
+
+    dataset: Dataset
+    known: Knowledge
+    train: np.ndarray
+    checks: dict[str, Check]
+    accuracy_on: str
+    protocol: str
+    pins: dict[int, int]  # rows answered by hand -> true class, or NONE
+    groups: np.ndarray  # of duplicates
+    alike: list[str]  # a sentence on labels that are nearly equal, or none
+
+
+def make_ready(
+    dataset: Dataset,
+    given: Noise,
+    noise: str | None,
+    corrections: str | Path | None,
+    protocol: str | None,
+    seed: int,
+    *,
+    is_demo: bool,
+    estimate: bool,
+    writes: bool,
+) -> Ready:
+    """Draw the noise, read the answers, look for duplicates, divide. `given` is what the user says of the noise;
+    `writes`: does the run have a folder to list duplicates in?"""
+    dataset, known = known_noise(dataset, noise, given, seed, is_default=is_demo)
+    pins = {} if corrections is None else read_corrections(corrections, dataset)
+    if pins:
+        known.notes.append(by_hand.in_words(dataset.labels, pins))
+    groups, alike = duplicate_groups(dataset), alike_note(dataset.classes)
+    known.notes += [*dataset.notes, *alike, *conflict_note(dataset, groups, DUPLICATES if writes else "")]
+    told = dataset if known.drawn is not None else without_official(dataset)
+    # The protocol paper may be asked for: official labels are what it validates with.
+    divided = dataset if protocol == "paper" else told
+    train, checks, accuracy_on, protocol = divide(divided, protocol, seed, groups)
+    known.noise = Noise(prior=given.prior) if estimate else of_part(known, told, train)
+    return Ready(told, known, train, checks, accuracy_on, protocol, pins, groups, alike)
+
+
 def divide(
     dataset: Dataset, protocol: str | None, seed: int, groups: np.ndarray
 ) -> tuple[np.ndarray, dict[str, Check], str, str]:
@@ -128,7 +181,8 @@ def divide(
         checks["test"] = Check(dataset, held_out, dataset.true_labels[held_out])
         return train, checks, f"{len(held_out)} held-out examples, true labels", "hold out"
     protocol = protocol or ("paper" if dataset.true_labels is not None else "honest")
-    parts = split(dataset, protocol, seed)
+    # The paper validates with a tenth of each true class, duplicates or not.
+    parts = split(dataset, protocol, seed, groups=groups if protocol == "honest" else None)
     checks = {}
     if len(parts.validation):
         truth = dataset.true_labels if parts.validation_labels == "clean" else dataset.labels

@@ -27,6 +27,16 @@ def whole(value: Any, name: str, *, least: int = 0) -> int:
     return number
 
 
+def to_numpy(values: Any) -> np.ndarray:
+    """An array of whatever was given; a tensor is detached and brought to the host, bfloat16 as float32."""
+    if not hasattr(values, "detach"):
+        return np.asarray(values)
+    tensor = values.detach().cpu()
+    if tensor.is_floating_point() and tensor.dtype.itemsize < 4:  # numpy has no bfloat16
+        tensor = tensor.float()
+    return np.asarray(tensor)
+
+
 def converted(value: Any, kind: Any, name: str, *, like: Any = None) -> Any:
     """`value` as a setting of the type `kind` keeps it; text is read. `like` is an example to show beside a bad one."""
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)

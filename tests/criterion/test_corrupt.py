@@ -142,8 +142,10 @@ def test_labels_are_codes(labels, sentence):
 
 
 def test_a_seed_is_not_negative():
-    with pytest.raises(InputError, match="A seed is a whole number"):
+    with pytest.raises(InputError, match="seed is -1; it must be at least 0"):
         corrupt([0, 1], tr.uniform(0.1, 2), seed=-1)
+    with pytest.raises(InputError, match="seed is None; it must be a whole number"):
+        corrupt([0, 1], tr.uniform(0.1, 2), seed=None)
 
 
 # --- instance-dependent noise ---

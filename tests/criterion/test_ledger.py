@@ -80,6 +80,43 @@ def test_logits_give_margin_probability_and_prediction(kind):
     np.testing.assert_allclose(ledger.score("mean_margin"), [2.0, -1.5], rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "logits", [[[2.0, 0.5, -1.0], [0.0, 1.0, 3.0]], torch.tensor([[2.0, 0.5, -1.0], [0.0, 1.0, 3.0]])]
+)
+@pytest.mark.parametrize("label", [[0, 1], np.array([0, 1], np.int32), torch.tensor([0, 1]), (0, 1)])
+def test_logits_and_labels_of_any_mixture(logits, label):
+    """Lists, arrays and tensors, as batches of other libraries have them."""
+    ledger = LossLedger(2)
+    ledger.update([1, 0], logits=logits, label=label)
+    ledger.end_epoch()
+    np.testing.assert_allclose(ledger.mean_margin, [-2.0, 1.5], rtol=1e-6)
+
+
+@pytest.mark.parametrize("label", [[0.0, 1.0], torch.tensor([0.0, 1.7]), ["a", "b"], [True, False]])
+def test_labels_beside_logits_are_class_numbers(label):
+    for logits in (np.eye(2), torch.eye(2)):
+        with pytest.raises(InputError, match="give each example's class as a number from 0 to c - 1"):
+            LossLedger(2).update([0, 1], logits=logits, label=label)
+
+
+def test_losses_of_bfloat16_are_taken():
+    ledger = LossLedger(2)
+    ledger.update(torch.tensor([0, 1]), torch.tensor([0.5, 2.0], dtype=torch.bfloat16))
+    ledger.end_epoch()
+    assert ledger.mean_loss.tolist() == [0.5, 2.0]
+
+
+def test_a_ledger_says_what_it_holds(tmp_path):
+    ledger = LossLedger(3)
+    assert repr(ledger) == "<LossLedger of 3 examples: nothing recorded>"
+    ledger.update([0], [1.0])
+    assert repr(ledger) == "<LossLedger of 3 examples: an open epoch>"
+    ledger.end_epoch()
+    assert repr(ledger) == "<LossLedger of 3 examples: 1 epochs of loss, 2 never seen>"
+    with pytest.raises(InputError, match=r"nowhere/h.npy cannot be written: there is no folder"):
+        LossLedger(3, history=tmp_path / "nowhere" / "h.npy")
+
+
 def test_values_computed_by_an_engine_are_taken_as_they_are():
     ledger = LossLedger(2)
     ledger.update([0, 1], [0.1, 0.2], margin=[1.0, -2.0], probability=[0.9, 0.8], predicted=[4, 2])
@@ -214,8 +251,12 @@ def test_other_misuse_is_explained(losses):
         _ = ledger.predicted
     with pytest.raises(InputError, match="no score 'loss'"):
         ledger.score("loss")
-    with pytest.raises(InputError, match="n must be at least 1"):
+    with pytest.raises(InputError, match="n, the number of examples, is 0; it must be at least 1"):
         LossLedger(0)
+    with pytest.raises(InputError, match=r"n, the number of examples, is 10\.5; it must be a whole number"):
+        LossLedger(10.5)
+    with pytest.raises(InputError, match=r"window is 5: give \(start, stop\)"):
+        LossLedger(3, window=5)
     for window in [(-1, 3), (3, 3), (None, 0)]:
         with pytest.raises(InputError, match="start < stop"):
             LossLedger(3, window=window)
@@ -301,58 +342,3 @@ def test_a_damaged_file_is_a_sentence(losses, tmp_path):
         LossLedger.load(path)
     with pytest.raises(InputError, match="no ledger at"):
         LossLedger.load(tmp_path / "absent.npz")
-
-
-def test_merging_disjoint_shards_equals_one_ledger(losses):
-    """Shards change from epoch to epoch, as a distributed sampler deals them."""
-    one, ranks = filled(losses), [LossLedger(20) for _ in range(3)]
-    for epoch, row in enumerate(losses):
-        order = np.random.default_rng(epoch).permutation(20)
-        for rank, ledger in enumerate(ranks):
-            ledger.update(order[rank::3], row[order[rank::3]])
-            ledger.end_epoch()
-    merged = LossLedger.merge(*ranks)
-    np.testing.assert_allclose(merged.mean_loss, one.mean_loss, rtol=1e-14)
-    np.testing.assert_array_equal(merged.last_loss, one.last_loss)
-    np.testing.assert_array_equal(merged.count, one.count)
-    assert merged.epochs == 7
-
-
-def test_merging_open_epochs_counts_padded_duplicates_once(losses):
-    one, total = LossLedger(20), LossLedger(20)
-    for epoch, row in enumerate(losses):
-        order = np.random.default_rng(epoch).permutation(20)
-        padded = np.append(order, order[0])
-        ranks = [LossLedger(20) for _ in range(3)]
-        for rank, ledger in enumerate(ranks):
-            ledger.update(padded[rank::3], row[padded[rank::3]])
-        one.update(padded, row[padded])
-        one.end_epoch()
-        total = LossLedger.merge(total, *(LossLedger.from_arrays(rank.arrays()) for rank in ranks))
-        total.end_epoch()
-    np.testing.assert_allclose(total.mean_loss, one.mean_loss, rtol=1e-15)
-    np.testing.assert_array_equal(total.count, one.count)
-
-
-def test_merging_closed_overlapping_shards_keeps_the_mean_of_all_records(losses):
-    one, ranks = LossLedger(20), [LossLedger(20), LossLedger(20)]
-    for row in losses:
-        halves = [(np.arange(12), row[:12]), (np.arange(8, 20), row[8:] + 1)]
-        for ledger, (index, values) in zip(ranks, halves, strict=True):
-            ledger.update(index, values)
-            ledger.end_epoch()
-            one.update(index, values)
-        one.end_epoch()
-    merged = LossLedger.merge(*ranks)
-    np.testing.assert_allclose(merged.mean_loss, one.mean_loss, rtol=1e-14)
-    np.testing.assert_allclose(merged.last_loss, one.last_loss, rtol=1e-6)
-    np.testing.assert_array_equal(merged.count, one.count)
-
-
-def test_only_ledgers_of_one_run_are_merged(losses):
-    with pytest.raises(InputError, match="Ledger 1 is for 4 examples"):
-        LossLedger.merge(LossLedger(3), LossLedger(4))
-    with pytest.raises(InputError, match="Ledger 1 is for 3 examples and window"):
-        LossLedger.merge(LossLedger(3), LossLedger(3, window=(1, None)))
-    with pytest.raises(InputError, match="at least one"):
-        LossLedger.merge()

@@ -18,7 +18,7 @@ def rows_of(text: str) -> list[str]:
 
 def test_uniform_noise_is_trusted():
     verdict = check(tr.uniform(0.5, 10), CIFAR10)
-    assert verdict.trust
+    assert verdict.trust == "trust"
     assert verdict.headline.startswith("Trust the ranking: under every label")
     assert "less than 0.250 from ideal" in verdict.headline
     assert verdict.column_breaks == verdict.row_breaks == ()
@@ -28,7 +28,7 @@ def test_uniform_noise_is_trusted():
 
 def test_structured_noise_of_the_paper_is_trusted_worst_first():
     verdict = check(tr.structured(0.4), CIFAR10)
-    assert verdict.trust
+    assert verdict.trust == "trust"
     assert rows_of(str(verdict))[0].split() == ["cat", "0.200", "0.100", "holds", "holds"]
     assert rows_of(str(verdict))[1].split() == ["dog", "0.200", "0.100", "holds", "holds"]
     np.testing.assert_allclose(verdict.tolerated_epsilon, tr.tolerated_epsilon(tr.structured(0.4)))
@@ -36,7 +36,7 @@ def test_structured_noise_of_the_paper_is_trusted_worst_first():
 
 def test_too_much_structured_noise_is_not_trusted_and_the_pair_is_named():
     verdict = check(tr.structured(0.6), CIFAR10)
-    assert not verdict.trust
+    assert verdict.trust == "do not trust"
     assert verdict.headline.startswith("Do not trust the ranking: under 2 of 10 labels ('cat', 'dog')")
     assert [(b.true, b.label) for b in verdict.column_breaks] == [("cat", "dog"), ("dog", "cat")]
     assert [b.true for b in verdict.row_breaks] == ["bird", "cat", "deer", "dog", "truck"]
@@ -51,14 +51,14 @@ def test_too_much_structured_noise_is_not_trusted_and_the_pair_is_named():
 
 def test_the_boundary_is_a_break():
     verdict = check(tr.structured(0.5), CIFAR10)
-    assert not verdict.trust
+    assert verdict.trust == "do not trust"
     assert verdict.column_breaks[0] == Break("cat", "dog", 0.5, 0.5)
     assert rows_of(str(verdict))[0].split()[1] == "0.000"
 
 
 def test_row_failure_alone_leaves_the_ranking_trusted():
     verdict = check([[0.4, 0.6, 0], [0.1, 0.8, 0.1], [0, 0, 1]], ["cat", "dog", "bird"])
-    assert verdict.trust
+    assert verdict.trust == "caution"
     assert verdict.headline.startswith("Trust the ranking, but not a classifier fitted to all labels")
     assert verdict.headline.endswith("errs on 1 of 3 true classes ('cat').")
     assert verdict.ranking_holds == (True, True, True)
@@ -71,7 +71,7 @@ def test_breaks_and_facts_agree_for_random_matrices():
     rng = np.random.default_rng(0)
     for _ in range(50):
         verdict = check(rng.dirichlet(np.full(5, 0.5), size=5))
-        assert verdict.trust == all(verdict.ranking_holds) == (not verdict.column_breaks)
+        assert (verdict.trust != "do not trust") == all(verdict.ranking_holds) == (not verdict.column_breaks)
         broken = {name for name, good in zip(verdict.classes, verdict.ranking_holds, strict=True) if not good}
         assert {b.label for b in verdict.column_breaks} == broken
         errs = {name for name, good in zip(verdict.classes, verdict.classifier_holds, strict=True) if not good}
@@ -94,7 +94,7 @@ def test_to_dict_survives_json_and_keeps_names():
     verdict = check(tr.structured(0.6), CIFAR10)
     facts = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
     assert facts["headline"] == verdict.headline
-    assert facts["trust"] is False
+    assert facts["trust"] == "do not trust"
     assert facts["classes"] == CIFAR10
     assert facts["column_breaks"][0] == {
         "true": "cat",

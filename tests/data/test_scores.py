@@ -26,6 +26,13 @@ def test_names_are_tried_in_order(tmp_path):
     assert scores.ids is None
 
 
+def test_names_in_capitals_are_the_same_names(tmp_path):
+    path = tmp_path / "losses.csv"
+    path.write_text("Label,Loss,ID\na,1,p\nb,2,q\n")
+    scores = read_scores(path)
+    assert (scores.labels.tolist(), scores.mean.tolist(), scores.ids) == (["a", "b"], [1, 2], ("p", "q"))
+
+
 @pytest.mark.parametrize("stem", ["loss_", "epoch_", "epoch"])
 def test_epochs_come_in_the_order_of_their_numbers(tmp_path, stem):
     path = tmp_path / "losses.csv"
@@ -52,6 +59,7 @@ def test_npz(tmp_path, layout):
         ("label,loss\na,1\nb,1.2.3\n", r"Row 2 of column 'loss' in .* is '1\.2\.3'"),
         ("label,loss\na,inf\n", "Row 1 of column 'loss' .* no finite number"),
         ("label,loss\na,1\nb,1_0\n", "Row 2 .* is '1_0'"),
+        ("id,label,loss\np,a,1\np,b,2\n", "The id 'p' stands in row 1 and in row 2"),
         ("label,loss\na,1\n,2\n", "Row 2 of .* has no label"),
         ("label,loss\na,1\n ,2\n", "Row 2 of .* has no label"),
         ("label,value\na,1\n", "has the columns label, value; it needs label"),

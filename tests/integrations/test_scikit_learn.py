@@ -1,10 +1,14 @@
 """RSL as an estimator."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from torch import nn
 
 import smallloss as sl
 from smallloss.data.arrays import from_arrays
@@ -70,6 +74,59 @@ def test_few_pictures_are_learnt_from_as_clean_does(monkeypatch):
             sl.RSLClassifier(noise_rate=0.1, preset=preset, device="cpu").fit(X, y)
     assert used == [fitting.choose(None, "cpu", from_arrays(X, y)), presets.get("cpu")]
     assert used[0].stage1.batch == 8
+
+
+@pytest.mark.filterwarnings("ignore")  # its own, of what it tries
+@parametrize_with_checks([sl.RSLClassifier(noise_rate=0.05, epochs=20)])
+def test_it_behaves_as_estimators_do(estimator, check):
+    check(estimator)
+
+
+def blobs(n=80):
+    y = np.arange(n) % 2
+    return np.random.default_rng(0).normal(size=(n, 3)).astype(np.float32) + 5 * y[:, None], y
+
+
+def test_what_is_asked_for_is_what_is_used():
+    X, y = blobs()
+    model = sl.RSLClassifier(Wide, method="rsl_wm", noise_rate=[0.1, 0.2], epochs=2, settings={"rsl_wm.batch": 8})
+    model.fit(X, y)
+    assert isinstance(model.network_, Wide)
+    assert not model.network_.training
+    assert model.noise_rate_.tolist() == [0.1, 0.2]
+    assert (model.n_features_in_, model.estimate_, model.verdict_) == (3, None, None)
+    plain = sl.RSLClassifier(Wide, method="cross_entropy", noise_rate=0.1, epochs=2).fit(X, y)
+    assert (plain.selection_, plain.noise_rate_) == (None, None)
+
+
+class Wide(nn.Sequential):
+    def __init__(self) -> None:
+        super().__init__(nn.Linear(3, 9), nn.ReLU(), nn.Linear(9, 2))
+
+
+def test_estimated_rates_come_with_intervals_and_a_verdict():
+    X, y = blobs(200)
+    model = sl.RSLClassifier(epochs=5).fit(X, np.where(np.arange(200) % 10 == 0, 1 - y, y))
+    assert (model.estimate_.low <= model.noise_rate_).all()
+    assert model.verdict_.trust in ("trust", "caution", "do not trust")
+
+
+def test_a_fit_that_fails_leaves_no_older_one_behind():
+    """The old network under the new names would answer wrongly."""
+    X, y = blobs()
+    model = sl.RSLClassifier(noise_rate=0.1, epochs=1).fit(X, np.array(["big", "small"])[y])
+    with pytest.raises(InputError, match="it must be at least 0 and below 1"):
+        model.set_params(noise_rate=1.5).fit(X, np.array(["even", "odd"])[y])
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_a_pickle_holds_no_example():
+    X, y = blobs(500)
+    model = sl.RSLClassifier(noise_rate=0.1, epochs=1).fit(X, y)
+    stored = pickle.dumps(model)
+    assert X[:5].tobytes() not in stored
+    np.testing.assert_array_equal(pickle.loads(stored).predict_proba(X), model.predict_proba(X))
 
 
 def test_predict_before_fit_says_so():

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from smallloss.errors import InputError
+from smallloss.values import to_numpy
 
 MEANS = ("loss", "margin", "probability")
 
@@ -17,12 +18,20 @@ def copied(values: Any) -> Any:
 
 def from_logits(logits: Any, label: Any) -> dict[str, Any]:
     """Loss, margin, probability of the label and predicted class of a batch, made where the logits are."""
+    logits, label = (values if hasattr(values, "detach") else np.asarray(values) for values in (logits, label))
     if len(logits.shape) != 2 or logits.shape[1] < 2 or tuple(label.shape) != (logits.shape[0],):
         raise InputError(
             f"logits have shape {tuple(logits.shape)} and label {tuple(label.shape)}: give (batch, classes) "
             "and (batch,), with at least two classes."
         )
-    return _from_tensor(logits, label) if hasattr(logits, "detach") else _from_array(logits, label)
+    whole = not label.is_floating_point() if hasattr(label, "detach") else label.dtype.kind in "iu"
+    if not whole:
+        raise InputError(f"label is of type {label.dtype}: give each example's class as a number from 0 to c - 1.")
+    if not hasattr(logits, "detach"):
+        return _from_array(logits, to_numpy(label))
+    if not hasattr(label, "detach"):
+        label = logits.new_empty(0).long().new_tensor(label)  # a tensor of integers, without importing torch
+    return _from_tensor(logits, label)
 
 
 def _from_array(z: np.ndarray, label: Any) -> dict[str, np.ndarray]:
@@ -66,16 +75,7 @@ def joined(pieces: list[Any]) -> np.ndarray:
         for part, piece in zip(whole.split([len(piece) for piece in pieces]), pieces, strict=True):
             part.copy_(piece)
         pieces = [whole]
-    return np.concatenate([_on_host(piece) for piece in pieces])
-
-
-def _on_host(piece: Any) -> np.ndarray:
-    if not hasattr(piece, "detach"):
-        return piece
-    piece = piece.cpu()
-    if piece.is_floating_point() and piece.dtype.itemsize < 4:  # numpy has no bfloat16
-        piece = piece.float()
-    return piece.numpy()
+    return np.concatenate([to_numpy(piece) for piece in pieces])
 
 
 def once(index: np.ndarray, columns: dict[str, np.ndarray], n: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:

@@ -12,6 +12,7 @@ from scipy.special import ndtr, ndtri, softmax
 
 from smallloss.criterion.transition import CIFAR10_MAP, validate
 from smallloss.errors import InputError
+from smallloss.values import whole
 
 Labels = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -120,9 +121,8 @@ def _authors_draws(
 
 
 def _generator(seed: int, *purpose: int) -> np.random.Generator:
-    if seed < 0:
-        raise InputError(f"A seed is a whole number, zero or more; it was {seed}.")
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=purpose)))
+    number = whole(seed, "seed")
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(number, spawn_key=purpose)))
 
 
 def _uniforms(seed: int, purpose: int, n: int) -> Vector:

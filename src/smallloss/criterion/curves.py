@@ -32,13 +32,6 @@ class LossCurves:
         blank = np.full((min(epochs, EPOCHS), len(self.index)), np.nan, np.float32)
         self.rows = list(blank if rows is None else np.array(rows))
 
-    def add(self, other: "LossCurves") -> None:
-        """Another rank's losses fill what is blank."""
-        blank = np.full(len(self.index), np.nan, np.float32)
-        self.rows += [blank] * (len(other.rows) - len(self.rows))
-        for epoch, row in enumerate(other.rows):
-            self.rows[epoch] = np.where(np.isnan(self.rows[epoch]), row, self.rows[epoch])
-
     def mean(self, members: np.ndarray) -> np.ndarray:
         """The mean loss of a group, a mask over all examples, in each epoch; NaN where none of it was seen."""
         losses = np.array(self.rows, np.float64).reshape(len(self.rows), len(self.index))[:, members[self.index]]

@@ -1,14 +1,12 @@
 """The verdict on a dataset as a reader meets it: per class, in one sentence, and as a page for a terminal."""
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from smallloss.criterion.audit_intervals import Interval
-from smallloss.criterion.verdict import NAMES_SHOWN, ROWS_SHOWN, Break, one_line, quoted
-
-Trust = Literal["trust", "caution", "do not trust"]
+from smallloss.criterion.verdict import NAMES_SHOWN, ROWS_SHOWN, Break, Trust, one_line, quoted
 
 FAILS_BELOW = 0.5  # certainty of dominance under which a class fails
 SURE_FROM = 0.95  # and from which on it holds without a doubt

@@ -15,6 +15,13 @@ class History:
     def __init__(self, path: Path, n: int) -> None:
         self.path, self.n = path, n
 
+    def require_new(self) -> None:
+        """Refuse a place that is taken or not there, before an epoch is lost for it."""
+        if self.path.exists():
+            raise InputError(f"{self.path} exists already: give the history of a new ledger another path.")
+        if not self.path.parent.is_dir():
+            raise InputError(f"The history {self.path} cannot be written: there is no folder {self.path.parent}.")
+
     def file(self, quantity: str) -> Path:
         return self.path if quantity == "loss" else self.path.with_suffix(f".{quantity}.npy")
 

@@ -1,14 +1,15 @@
 """What a selection is told (scores, rates, T, prior, probabilities), checked and in the order of the classes."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from smallloss.criterion.labels import by_class, to_numpy
+from smallloss.criterion.estimate.inputs import refuse_bad_rows
+from smallloss.criterion.labels import by_class
 from smallloss.criterion.transition import noise_rate as rates_from_transition
 from smallloss.criterion.transition import prior_from_labels, validate
 from smallloss.errors import InputError
+from smallloss.values import to_numpy
 
 
 def check_scores(score: np.ndarray, class_index: np.ndarray, kappa: float, weight_max: str) -> None:
@@ -28,10 +29,11 @@ def check_scores(score: np.ndarray, class_index: np.ndarray, kappa: float, weigh
 def known_last(
     score: np.ndarray, class_index: np.ndarray, known_wrong: Any, n: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scores with the labels found wrong beyond all others of their class, and their share of the n of each class."""
+    """Scores to rank by, the labels found wrong beyond all others of their class, and their share of its n."""
     least = np.zeros(len(n))
     if known_wrong is None:
         return score, least
+    score = score.copy()
     wrong = to_numpy(known_wrong)
     if wrong.shape != score.shape or wrong.dtype != bool:
         raise InputError(f"known_wrong is {wrong.dtype} of shape {wrong.shape}: give true or false for each label.")
@@ -71,9 +73,9 @@ def prior_of(
         return np.full(len(names), 1 / len(names))
     if prior is not None:
         shares = np.asarray(by_class("prior", prior, names, notes), np.float64)
-        if isinstance(prior, Mapping) and shares.sum() > 0:
+        if hasattr(prior, "items") and shares.sum() > 0:
             # Eq. 2 only knows ratios: the share of a class that no example carries goes to the others
-            shares *= sum(prior.values()) / shares.sum()
+            shares *= sum(share for _, share in prior.items()) / shares.sum()
         return shares
     if transition is not None:
         return prior_from_labels(transition, labelled)
@@ -82,14 +84,11 @@ def prior_of(
 
 
 def probability_of_label(probabilities: Any, class_index: np.ndarray, c: int) -> np.ndarray | None:
-    """Of each example, the probability of the label it carries."""
+    """Of each example, the probability of the label it carries; NaN for one that was never scored, a row of NaN."""
     if probabilities is None:
         return None
     table = to_numpy(probabilities)
     if table.shape != (len(class_index), c):
         raise InputError(f"probabilities have shape {table.shape}: expected ({len(class_index)}, {c}).")
-    given = table[np.arange(len(class_index)), class_index]
-    bad = ~((given >= 0) & (given <= 1 + 1e-6))
-    if bad.any():
-        raise InputError(f"The probability of the label of index {bad.argmax()} is {given[bad.argmax()]}.")
-    return np.minimum(given, 1)
+    refuse_bad_rows(table, table.sum(axis=1, dtype=np.float64))
+    return np.minimum(table[np.arange(len(class_index)), class_index], 1)

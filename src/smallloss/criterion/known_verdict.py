@@ -11,9 +11,9 @@ import numpy as np
 
 from smallloss.criterion.audit import Answers, Ranked
 from smallloss.criterion.audit_intervals import Interval, kept_precision, noise_rate, sizes
-from smallloss.criterion.data_verdict import CLEANER, MATERIAL, Trust, share
+from smallloss.criterion.data_verdict import CLEANER, MATERIAL, share
 from smallloss.criterion.trust import FAILING_SHARE, SUPPORT
-from smallloss.criterion.verdict import Verdict, check
+from smallloss.criterion.verdict import Trust, Verdict, check
 
 SILENT = "only noise rates were given, not T, so the theory is silent; the answers speak for themselves."
 

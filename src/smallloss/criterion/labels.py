@@ -6,15 +6,9 @@ from typing import Any
 import numpy as np
 
 from smallloss.errors import InputError
+from smallloss.values import to_numpy
 
 CHUNK = 1 << 18  # examples at a time, so that temporaries stay in the cache
-
-
-def to_numpy(values: Any) -> np.ndarray:
-    """An array of whatever was given; tensors are brought to the host."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-    return np.asarray(values)
 
 
 def encode(labels: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -28,10 +22,26 @@ def encode(labels: Any) -> tuple[np.ndarray, np.ndarray]:
             return _encode_small_integers(array, low, high)
     if array.dtype.kind == "O":
         return _encode_objects(array)
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        raise InputError(f"The label of index {int(np.isnan(array).argmax())} is missing (NaN).")
+    if array.dtype.kind == "f":
+        _require_classes(array)
     classes, index = np.unique(array, return_inverse=True)
+    if array.dtype.kind == "U" and not all(name.strip() for name in classes.tolist()):
+        blank = next(at for at, label in enumerate(array.tolist()) if not label.strip())
+        raise InputError(f"The label of index {blank} is empty: fill it in, or leave the example out.")
     return classes, index.astype(_code_type(len(classes)))
+
+
+def _require_classes(array: np.ndarray) -> None:
+    """Numbers with a fraction are scores or losses that stand in the wrong place, and no classes."""
+    missing, fraction = np.isnan(array), array != np.floor(array)
+    if missing.any():
+        raise InputError(f"The label of index {int(missing.argmax())} is missing (NaN).")
+    if fraction.any() or np.isinf(array).any():
+        at = int((fraction | np.isinf(array)).argmax())
+        raise InputError(
+            f"The label of index {at} is {array[at]:g}: labels are classes, by name or whole number. The scores come "
+            "before the labels: select(score, labels)."
+        )
 
 
 def encode_among(labels: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -48,11 +58,24 @@ def encode_among(labels: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
     return named, codes[index]
 
 
+def require_one_order(classes: np.ndarray) -> None:
+    """Numbers written as text have two orders, "10" before "2" and after it; T must not be read in the wrong one."""
+    try:
+        in_order = sorted(classes.tolist(), key=int) if classes.dtype.kind == "U" else classes.tolist()
+    except ValueError:
+        return
+    if in_order != classes.tolist():
+        raise InputError(
+            "The labels are numbers written as text, which can be sorted as either: say with classes= in which order "
+            "the rows of the transition matrix are."
+        )
+
+
 def by_class(what: str, values: Any, names: list[Any], notes: list[str]) -> Any:
-    """A number or vector as it is; a mapping in the order of the classes."""
-    if not isinstance(values, Mapping):
+    """A number or vector as it is; a mapping, or what has keys like one (a Series), in the order of the classes."""
+    if not isinstance(values, Mapping) and not (hasattr(values, "keys") and hasattr(values, "items")):
         return values
-    known = set(names)
+    values, known = dict(values.items()), set(names)
     unknown = [label for label in values if label not in known]
     missing = [label for label in names if label not in values]
     if missing:
@@ -124,8 +147,8 @@ def _encode_objects(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _kind(label: Any, index: int) -> str:
-    if isinstance(label, str):
+    if isinstance(label, str) and label.strip():
         return "text"
-    if isinstance(label, int | float | np.integer | np.floating | np.bool_) and label == label:
+    if isinstance(label, int | np.integer | np.bool_) or (isinstance(label, float | np.floating) and label % 1 == 0):
         return "a number"
-    raise InputError(f"The label of index {index} is {label!r}: a label must be text or a number, none missing.")
+    raise InputError(f"The label of index {index} is {label!r}: a label must be text or a whole number, none missing.")

@@ -10,8 +10,10 @@ import numpy as np
 from smallloss.criterion.columns import check, copied, from_logits, joined, once
 from smallloss.criterion.curves import LossCurves
 from smallloss.criterion.history import History, divide
+from smallloss.criterion.merging import merged
 from smallloss.errors import InputError
 from smallloss.files import write_npz
+from smallloss.values import whole
 
 AnyPath = str | os.PathLike[str]
 Window = tuple[int | None, int | None]
@@ -32,25 +34,25 @@ class LossLedger:
     """
 
     def __init__(self, n: int, *, window: Window | None = None, history: AnyPath | None = None) -> None:
-        if n < 1:
-            raise InputError(f"A ledger for {n} examples cannot record anything: n must be at least 1.")
-        self.n = int(n)
+        self.n = whole(n, "n, the number of examples,", least=1)
         self.epochs = 0
         self.window = _checked(window)
-        self.count = np.zeros(n, np.int32)
+        self.count = np.zeros(self.n, np.int32)
         self._sums: dict[str, np.ndarray] = {}
-        self._last_loss = np.full(n, np.nan, np.float32)
-        self._last_epoch = np.full(n, -1, np.int32)
+        self._last_loss = np.full(self.n, np.nan, np.float32)
+        self._last_epoch = np.full(self.n, -1, np.int32)
         self._predicted: np.ndarray | None = None
         self._open: dict[str, list[Any]] = {}
         self.curves = LossCurves(self.n)
         self._history = None if history is None else History(Path(history), self.n)
-        if self._history is not None and self._history.path.exists():
-            raise InputError(f"{history} exists already: give the history of a new ledger another path.")
+        if self._history is not None:
+            self._history.require_new()
 
     def __repr__(self) -> str:
         what = ", ".join(sorted(self._columns()))
-        told = [f"{self.epochs:,} epochs of {what}" if self.epochs else "nothing recorded"]
+        told = [f"{self.epochs:,} epochs of {what}"] if self.epochs else []
+        told += ["an open epoch"] if self._open else []
+        told = told or ["nothing recorded"]
         told += [] if self.window == (None, None) else [f"window {self.window}"]
         unseen = np.count_nonzero(self._last_epoch < 0)
         told += [f"{unseen:,} never seen"] if self.epochs and unseen else []
@@ -121,16 +123,23 @@ class LossLedger:
         self.epochs += 1
 
     @property
+    def has_open_epoch(self) -> bool:
+        """Was there an update since the last `end_epoch`?"""
+        return bool(self._open)
+
+    @property
     def mean_loss(self) -> np.ndarray:
         """The mean loss of each example (Algorithm 1, line 7); NaN where it was never seen."""
         return self._mean("loss")
 
     @property
     def mean_margin(self) -> np.ndarray:
+        """The mean of z_label - max of the others; it needs logits. Low is suspicious."""
         return self._mean("margin")
 
     @property
     def mean_probability(self) -> np.ndarray:
+        """The mean probability of the label; it needs logits."""
         return self._mean("probability")
 
     @property
@@ -204,10 +213,12 @@ class LossLedger:
         return ledger
 
     def save(self, path: AnyPath) -> Path:
+        """The whole state as an .npz, the open epoch included."""
         return write_npz(path, self.arrays())
 
     @classmethod
     def load(cls, path: AnyPath, *, history: AnyPath | None = None) -> "LossLedger":
+        """The ledger that `save` wrote; `history` is the path it was constructed with, if any."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = dict(file)
@@ -221,44 +232,15 @@ class LossLedger:
     def merge(cls, *ledgers: "LossLedger") -> "LossLedger":
         """One ledger out of those of several ranks; histories on disk are not merged.
 
-        Merge before `end_epoch`, and duplicates across ranks count once, exactly as in one ledger. Of closed
-        epochs only sums are left: there an example seen by several ranks keeps the mean of all its records,
-        and its count stays within `epochs`.
+        Merge before `end_epoch`, and duplicates across ranks count once, exactly as in one ledger: every rank may go
+        on from the merged one, since epochs that several ledgers have in common are taken once, or begin a new ledger
+        each epoch and merge it into one that has the epochs before. Of epochs that each rank closed for itself only
+        sums are left: there an example seen by several ranks keeps the mean of all its records, and its count stays
+        within `epochs`.
         """
-        if not ledgers:
-            raise InputError("merge needs at least one ledger.")
-        first = ledgers[0]
-        merged = cls(first.n, window=first.window)
-        for rank, ledger in enumerate(ledgers):
-            if (ledger.n, ledger.window) != (first.n, first.window):
-                raise InputError(
-                    f"Ledger {rank} is for {ledger.n} examples and window {ledger.window}, ledger 0 for "
-                    f"{first.n} and {first.window}: only ledgers of one run can be merged."
-                )
-            merged._add(ledger)
-        most = sum(merged._in_window(epoch) for epoch in range(merged.epochs))
-        excess = merged.count > most
-        for total in merged._sums.values():
-            total[excess] *= most / merged.count[excess]
-        merged.count[excess] = most
-        return merged
-
-    def _add(self, other: "LossLedger") -> None:
-        self._expect(other._columns())
-        newer, same = other._last_epoch > self._last_epoch, other._last_epoch == self._last_epoch
-        self._last_loss[same] = (self._last_loss[same] + other._last_loss[same]) / 2
-        self._last_loss[newer] = other._last_loss[newer]
-        if other._predicted is not None:
-            self._predicted = np.full(self.n, -1, np.int32) if self._predicted is None else self._predicted
-            self._predicted[newer] = other._predicted[newer]
-        self._last_epoch = np.maximum(self._last_epoch, other._last_epoch)
-        self.count += other.count
-        for name, total in other._sums.items():
-            self._sums[name] = self._sums.get(name, 0.0) + total
-        for name, pieces in other._open.items():
-            self._open.setdefault(name, []).extend(pieces)
-        self.curves.add(other.curves)
-        self.epochs = max(self.epochs, other.epochs)
+        if not ledgers or not all(isinstance(ledger, LossLedger) for ledger in ledgers):
+            raise InputError("merge takes ledgers one after another: LossLedger.merge(a, b), or merge(*ledgers).")
+        return cls.from_arrays(merged([ledger.arrays() for ledger in ledgers]))
 
     def _columns(self) -> set[str]:
         predicted = set() if self._predicted is None else {"predicted"}
@@ -292,7 +274,10 @@ class LossLedger:
 
 
 def _checked(window: Window | None) -> Window:
-    start, stop = window or (None, None)
+    try:
+        start, stop = window or (None, None)
+    except (TypeError, ValueError):
+        raise InputError(f"window is {window!r}: give (start, stop), epochs from 0, None for an open end.") from None
     if (start or 0) < 0 or (stop is not None and stop <= (start or 0)):
         raise InputError(f"window is {window}: give (start, stop) with 0 <= start < stop, epochs from 0.")
     return (start, stop)

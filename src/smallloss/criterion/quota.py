@@ -6,11 +6,13 @@ fractions (object arrays); rounding down to whole examples comes last, in `quota
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
 from smallloss.errors import InputError
+from smallloss.values import to_numpy
 
 Gamma = float | Literal["middle", "none"]
 Rounding = Literal["safe", "raw"]
@@ -98,7 +100,7 @@ def quotas(
     size = np.full(c, counts.sum() / c) if class_size == "nominal" else counts
     estimated = prop = proportion(rates, beta)
     if upper is not None:
-        prop = safe_proportion(rates, np.maximum(_rates(upper, names), least), beta)
+        prop = safe_proportion(rates, np.maximum(_rates(upper, names, "upper"), least), beta)
     available = prop * size
     whole = _whole(available, counts, rounding)
     m = gamma_1 = used = None
@@ -156,19 +158,23 @@ def _left_out(
 
 
 def _vector(what: str, values: Any, names: list[Hashable]) -> np.ndarray:
-    vector = np.array(values, dtype=np.float64)
+    try:
+        vector = np.array(to_numpy(values), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} is {values!r}: give a number, one for each class, or {{label: number}}.") from None
     if vector.shape != (len(names),):
         raise InputError(f"{what} has shape {vector.shape}, but there are {len(names)} classes: give one per class.")
     return vector
 
 
-def _rates(noise_rate: Any, names: list[Hashable]) -> np.ndarray:
-    rates = np.full(len(names), noise_rate, np.float64) if np.ndim(noise_rate) == 0 else noise_rate
-    rates = _vector("noise_rate", rates, names)
+def _rates(given: Any, names: list[Hashable], what: str = "noise_rate") -> np.ndarray:
+    single = isinstance(given, str) or np.ndim(to_numpy(given)) == 0
+    rates = _vector(what, [given] * len(names) if single else given, names)
+    called = "noise rate" if what == "noise_rate" else f"{what} end of the noise rate"
     for name, rate in zip(names, rates, strict=True):
         if not 0 <= rate < 1:
             raise InputError(
-                f"The noise rate of class {name!r} is {rate:g}: it must be at least 0 and below 1 "
+                f"The {called} of class {name!r} is {rate:g}: it must be at least 0 and below 1 "
                 "(the share of wrong labels among the examples that carry it)."
             )
     return rates
@@ -185,12 +191,12 @@ def _prior(prior: Any, names: list[Hashable]) -> np.ndarray:
 
 
 def _check_options(beta: float, gamma: Gamma, rounding: str, class_size: str) -> None:
-    if not 0 <= beta <= 1:
+    if not isinstance(beta, Real) or not 0 <= beta <= 1:
         raise InputError(f"beta is {beta!r}: it must lie between 0 (keep all that may be right) and 1.")
     if isinstance(gamma, str):
         if gamma not in ("middle", "none"):
             raise InputError(f'gamma is {gamma!r}: use "middle", "none" or a number of at least 1.')
-    elif not 1 <= gamma < np.inf:
+    elif not isinstance(gamma, Real) or not 1 <= gamma < np.inf:
         raise InputError(f"gamma is {gamma!r}: a number must be finite and at least 1 (gamma_0).")
     if rounding not in ("safe", "raw"):
         raise InputError(f'rounding is {rounding!r}: use "safe" or "raw".')

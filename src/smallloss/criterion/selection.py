@@ -2,18 +2,25 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from smallloss.criterion.estimate import estimate
+from smallloss.criterion.estimate import Estimate, estimate
 from smallloss.criterion.known import check_scores, known_last, prior_of, probability_of_label, rates_of
-from smallloss.criterion.labels import encode, encode_among, listed, to_numpy
+from smallloss.criterion.labels import by_class, encode, encode_among, listed, require_one_order
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
+from smallloss.criterion.ranking import rank_class_by_class, stable_argsort
 from smallloss.criterion.remarks import remarks
+from smallloss.criterion.transition import validate
+from smallloss.criterion.verdict import Verdict, check
 from smallloss.criterion.weights import label_scores, weights
 from smallloss.errors import InputError
+from smallloss.values import to_numpy
+
+if TYPE_CHECKING:
+    from smallloss.criterion.data_verdict import DataVerdict
 
 SAFETY_LEVEL = 0.8  # where rates are estimated, prop(i) stays below 1 minus the upper end of this interval
 FEW = 10  # of so many one is a tenth, as much as that interval leaves beyond its end
@@ -47,6 +54,9 @@ class Selection:
     weight_max: str
     notes: tuple[str, ...]  # what a reader must know, in words
     probability: np.ndarray | None = None  # of the given label, out of sample, where somebody supplied it
+    transition: np.ndarray | None = None  # T, where it was given
+    estimated: Estimate | None = None  # the rates, where nobody knew them
+    probabilities: np.ndarray | None = None  # what they were estimated from
 
     def __repr__(self) -> str:
         kept, wrong, seen = map(np.count_nonzero, (self.mask, self.is_label_issue, self.rank_in_class))
@@ -100,12 +110,23 @@ class Selection:
         """The score of the last example kept in each class; NaN where none is."""
         return self._score_at(self.quota.num)
 
+    @cached_property
+    def verdict(self) -> "Verdict | DataVerdict | None":
+        """What the theory says (Theorems 1 and 2), of T or of the estimate; None where only rates were given."""
+        if self.transition is not None:
+            return check(self.transition, [str(name) for name in self.classes.tolist()])
+        if self.estimated is None:
+            return None
+        from smallloss.criterion.trust import judge  # which judges selections
+
+        return judge(self.estimated, self, self.probabilities, self.classes[self.class_index])
+
     def table(self) -> dict[str, np.ndarray]:
         """One row per example, in input order, for pandas.DataFrame or pyarrow.table."""
         return {
-            "given_label": self.classes[self.class_index],
             "is_label_issue": self.is_label_issue,
             "label_score": self.label_score,
+            "given_label": self.classes[self.class_index],
             "score": self.score,
             "rank_in_class": self.rank_in_class,
             "quota": self._of_class(self.quota.num),
@@ -175,16 +196,21 @@ def select(
     weight_max: whether l_max of the weights is over the "selected" (the paper) or the "class" (its code).
     beta, gamma, rounding, class_size: see `quotas`.
     """
-    values = np.array(score.mean_loss if isinstance(score, LossLedger) else to_numpy(score), np.float64)
-    classes, class_index = encode(labels) if classes is None else encode_among(labels, classes)
+    notes: list[str] = []
+    values = _mean_loss(score, notes) if isinstance(score, LossLedger) else np.array(to_numpy(score), np.float64)
+    if classes is None:
+        classes, class_index = encode(labels)
+        if transition is not None:
+            require_one_order(classes)
+    else:
+        classes, class_index = encode_among(labels, classes)
     check_scores(values, class_index, kappa, weight_max)
     names, c = classes.tolist(), len(classes)
     labelled = np.bincount(class_index, minlength=c)
     never_seen = np.flatnonzero(np.isnan(values))
     n = labelled - np.bincount(class_index[never_seen], minlength=c)
-    values, least = known_last(values, class_index, known_wrong, n)
-
-    notes: list[str] = []
+    ranked, least = known_last(values, class_index, known_wrong, n)
+    found = None
     if noise_rate is None and transition is None and probabilities is not None:
         found = estimate(probabilities, classes[class_index], classes=names)
         noise_rate, upper = found.noise_rate, found.interval(SAFETY_LEVEL)[1]
@@ -195,7 +221,7 @@ def select(
         n,
         rates_of(noise_rate, transition, p, names, notes),
         p,
-        upper=upper,
+        upper=None if upper is None else by_class("upper", upper, names, notes),
         least=least,
         beta=beta,
         gamma=gamma,
@@ -206,19 +232,34 @@ def select(
     # A nominal class size may allow more than (1 - eta_k) n_k; what is selected is never called likely wrong.
     trusted = np.maximum(whole_part((1 - quota.noise_rate) * n), quota.num)
     if upper is not None:
-        trusted = _spare(trusted, n, quota.noise_rate, np.asarray(upper), names, notes)
+        high = np.asarray(by_class("upper", upper, names, []))
+        trusted = _spare(trusted, n, quota.noise_rate, high, names, notes)
     return Selection(
         score=values,
         classes=classes,
         class_index=class_index,
-        rank_in_class=rank_class_by_class(values, class_index, labelled, n),
+        rank_in_class=rank_class_by_class(ranked, class_index, labelled, n),
         quota=quota,
         trusted=trusted,
         kappa=kappa,
         weight_max=weight_max,
         notes=(*notes, *remarks(quota, names, len(never_seen))),
         probability=probability_of_label(probabilities, class_index, c),
+        transition=None if transition is None else validate(transition),
+        estimated=found,
+        probabilities=None if found is None else to_numpy(probabilities),
     )
+
+
+def _mean_loss(ledger: LossLedger, notes: list[str]) -> np.ndarray:
+    """The mean loss (Algorithm 1, line 7), where there is one to rank by."""
+    opened = ledger.has_open_epoch
+    if not ledger.count.any():
+        what = f"no epoch of its window {ledger.window} was" if ledger.epochs else "no epoch was"
+        raise InputError(f"The ledger has nothing to rank by: {what} closed.{' Call end_epoch() first.' * opened}")
+    if opened:
+        notes.append("The epoch that is still open is not counted; end_epoch() closes it.")
+    return ledger.mean_loss
 
 
 def _spare(
@@ -238,34 +279,6 @@ def _spare(
     return np.where(too_few, n, trusted)
 
 
-def rank_class_by_class(score: np.ndarray, class_index: np.ndarray, labelled: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Rank the examples of each class by score (Algorithm 1, lines 9-10): from 1, ties by index, NaN gets 0.
-
-    `labelled` counts the examples of each class, `n` those that have a score. Grouping is one stable sort of
-    small integers (a radix sort), then every class is sorted on its own, in the cache.
-    """
-    rank = np.zeros(len(score), np.int32)
-    grouped = np.argsort(class_index, kind="stable")
-    for stop, size, seen in zip(np.cumsum(labelled), labelled, n, strict=True):
-        members = grouped[stop - size : stop]
-        order = _argsort(score[members])[:seen]
-        rank[members[order]] = np.arange(1, seen + 1, dtype=np.int32)
-    return rank
-
-
-def _argsort(values: np.ndarray) -> np.ndarray:
-    """A stable argsort: numpy's fast one, then equal values put in order of their index."""
-    order = np.argsort(values)
-    ordered = values[order]
-    rises = ordered[1:] != ordered[:-1]
-    if not rises.all():
-        run = np.append(0, np.cumsum(rises)) * len(values)
-        order += run
-        order.sort()
-        order -= run
-    return order
-
-
 def select_globally(score: Any, share: float) -> np.ndarray:
     """ "Only Mean Loss" of Table 1: the `share` of all examples with the smallest scores, classes ignored."""
     values = to_numpy(score)
@@ -273,7 +286,7 @@ def select_globally(score: Any, share: float) -> np.ndarray:
         raise InputError(f"share is {share!r}: it must lie between 0 and 1.")
     mask = np.zeros(len(values), dtype=bool)
     seen = np.count_nonzero(~np.isnan(values))
-    mask[_argsort(values)[: int(whole_part(share * seen))]] = True
+    mask[stable_argsort(values)[: int(whole_part(share * seen))]] = True
     return mask
 
 

@@ -6,13 +6,14 @@ None means that all true classes are equally frequent.
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 
 from smallloss.errors import InputError
+from smallloss.values import to_numpy, whole
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -56,14 +57,20 @@ def pairwise(r: float, classes: int) -> Matrix:
     return structured(r, [(i + 1) % classes for i in range(classes)])
 
 
-def structured(r: float, class_map: Sequence[int] = CIFAR10_MAP) -> Matrix:
-    """Structured noise of the paper: with probability r class i becomes class_map[i], perhaps i itself."""
+def structured(r: float, class_map: Sequence[int] | Mapping[int, int] = CIFAR10_MAP) -> Matrix:
+    """Structured noise of the paper: with probability r class i becomes class_map[i], perhaps i itself.
+
+    class_map: a target for every class, as a list, or {class: target} that names them all.
+    """
     r, classes = _rate(r), _class_count(len(class_map))
     T = (1 - r) * np.eye(classes)
-    for i, target in enumerate(class_map):
-        if not 0 <= target < classes:
+    if isinstance(class_map, Mapping) and set(class_map) != set(range(classes)):
+        raise InputError(f"class_map has to say what becomes of each class, 0 to {classes - 1}, also where it stays.")
+    for i in range(classes):
+        target = class_map[i]
+        if target not in range(classes):
             raise InputError(f"class_map sends class {i} to {target}, but the classes are 0 to {classes - 1}.")
-        T[i, target] += r
+        T[i, int(target)] += r
     return T
 
 
@@ -102,7 +109,7 @@ def from_spec(spec: str, classes: int, class_map: Sequence[int] | None = None) -
 def validate(T: ArrayLike) -> Matrix:
     """T as float64, rows summing to 1: those off by up to ROW_SUM_TOLERANCE are rescaled, others refused."""
     try:
-        matrix = np.array(T, dtype=np.float64)
+        matrix = np.array(to_numpy(T), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"The transition matrix must be a square table of numbers ({error}).") from error
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
@@ -294,6 +301,7 @@ def _rate(r: float) -> float:
 
 
 def _class_count(classes: int) -> int:
-    if classes < 2:
-        raise InputError(f"A transition matrix needs two or more classes; it was given {classes}.")
-    return int(classes)
+    count = whole(classes, "The number of classes")
+    if count < 2:
+        raise InputError(f"A transition matrix needs two or more classes; it was given {count}.")
+    return count

@@ -18,14 +18,14 @@ from smallloss.criterion.data_verdict import (
     SWAPPED,
     ClassVerdict,
     DataVerdict,
-    Trust,
     share,
     some,
 )
 from smallloss.criterion.estimate import Estimate
-from smallloss.criterion.labels import encode_among, to_numpy
-from smallloss.criterion.verdict import Break, quoted
+from smallloss.criterion.labels import encode_among
+from smallloss.criterion.verdict import Break, Trust, quoted
 from smallloss.errors import InputError
+from smallloss.values import to_numpy
 
 FAILING_SHARE = 0.10  # of the kept examples: more than this in failing classes turns the run red
 SUPPORT = 0.25  # an audit bears the estimated precision out if its low end is no further below than this

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from smallloss.criterion import transition
 from smallloss.errors import InputError
+
+Trust = Literal["trust", "caution", "do not trust"]
 
 ROWS_SHOWN = 20
 NAMES_SHOWN = 3
@@ -34,8 +36,8 @@ class Verdict:
     """Facts per class in the order of `classes`; `str(verdict)` is the page for a terminal."""
 
     classes: tuple[str, ...]
-    trust: bool
-    """Every label is ranked rightly by g* (column dominance everywhere)."""
+    trust: Trust
+    """Not where g* ranks a label wrongly (column dominance); with caution where only a classifier errs (rows)."""
     ranking_holds: tuple[bool, ...]
     """Theorem 1, per label: the right examples have a smaller loss than the wrong ones."""
     classifier_holds: tuple[bool, ...]
@@ -49,7 +51,7 @@ class Verdict:
     @property
     def headline(self) -> str:
         """The verdict in one sentence."""
-        if not self.trust:
+        if self.trust == "do not trust":
             return (
                 f"Do not trust the ranking: under {self._named(self.ranking_holds, 'labels')} a wrong "
                 "example can have as small a loss as a right one."
@@ -58,7 +60,7 @@ class Verdict:
             "under every label the right examples have smaller losses than the wrong ones, while the "
             f"network's outputs are less than {min(self.tolerated_epsilon):.3f} from ideal"
         )
-        if all(self.classifier_holds):
+        if self.trust == "trust":
             return f"Trust the ranking: {ranking}."
         return (
             f"Trust the ranking, but not a classifier fitted to all labels: {ranking}; such a classifier "
@@ -115,12 +117,12 @@ def check(T: ArrayLike, classes: Sequence[str] | None = None) -> Verdict:
     if len(names) != len(T):
         raise InputError(f"{len(names)} class names were given for a transition matrix of {len(T)} classes.")
     diagonal = T.diagonal()
-    ranking = transition.column_dominance(T)
+    ranking, classifier = transition.column_dominance(T), transition.row_dominance(T)
     return Verdict(
         classes=names,
-        trust=bool(ranking.all()),
+        trust="do not trust" if not ranking.all() else "trust" if classifier.all() else "caution",
         ranking_holds=tuple(ranking.tolist()),
-        classifier_holds=tuple(transition.row_dominance(T).tolist()),
+        classifier_holds=tuple(classifier.tolist()),
         margin=tuple(transition.margin(T).tolist()),
         tolerated_epsilon=tuple(transition.tolerated_epsilon(T).tolist()),
         column_breaks=_breaks(T, np.broadcast_to(diagonal[None, :], T.shape), names),

@@ -11,6 +11,7 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.labels import encode_labels, label_names
 from smallloss.data.npz import read_npz
 from smallloss.errors import InputError
+from smallloss.values import to_numpy
 
 _CHANNELS = (1, 3, 4)
 
@@ -34,13 +35,16 @@ def from_arrays(
     x = as_inputs(array, white)
     ids = [str(value) for value in ids]
     require_unique(ids, name)
+    labels = to_numpy(labels)
     if true_labels is None:
         codes, classes = encode_labels(labels)
-        true_codes = None
+        true_codes, values = None, _values(labels, codes)
     else:
         # A class may have lost all its labels to noise, or gained its first: the classes are those of both.
+        true_labels = to_numpy(true_labels)
         both, classes = encode_labels(np.concatenate([label_names(labels), label_names(true_labels)]))
         codes, true_codes = both[: len(labels)], both[len(labels) :]
+        values = _values(np.concatenate([labels.ravel(), true_labels.ravel()]), both)
     test_set = None
     if test is not None:
         test_codes, _ = encode_labels(test[1], classes)
@@ -60,7 +64,16 @@ def from_arrays(
         test=test_set,
         flip=x.ndim == 4 and x.shape[3] >= 3,  # gray pictures are mostly characters, which have a reading direction
         white=white,
+        values=values,
     )
+
+
+def _values(labels: np.ndarray, codes: np.ndarray) -> tuple[Any, ...] | None:
+    """The label that stands for each class, as it came; None for texts, which are the classes themselves."""
+    if labels.dtype.kind not in "iubf":
+        return None
+    _, first = np.unique(codes, return_index=True)
+    return tuple(labels.ravel()[first].tolist())
 
 
 def as_array(values: Any) -> np.ndarray:
@@ -68,7 +81,7 @@ def as_array(values: Any) -> np.ndarray:
     if isinstance(values, np.memmap):
         return values
     try:
-        return np.asarray(values)
+        return to_numpy(values)
     except ValueError as error:  # numpy's word for rows of different lengths
         raise InputError(f"The inputs are not all of one shape ({error}); make them alike first.") from error
 

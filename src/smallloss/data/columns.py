@@ -8,7 +8,7 @@ import numpy as np
 from smallloss.data.labels import label_names
 from smallloss.errors import InputError
 
-_LABEL = ("label", "given_label", "y", "labels")
+LABEL = ("label", "given_label", "y", "labels")
 _TRUE_LABEL = ("true_label",)
 _ID = ("id",)
 
@@ -21,7 +21,7 @@ def find_column(names: Sequence[str], wanted: Sequence[str]) -> str | None:
 
 def label_column(names: Sequence[str], where: str, label: str | None = None) -> str:
     """The column named `label`, or else label, given_label, y."""
-    found = find_column(names, _LABEL) if label is None else label
+    found = find_column(names, LABEL) if label is None else label
     if found not in names:
         lacks = "no column label, given_label or y" if label is None else f"no column {label!r}"
         some = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
@@ -37,7 +37,7 @@ def true_label_column(table: Any) -> str | None:
 
 def is_label_name(name: str) -> bool:
     """Is a column of this name one of labels, unless something else is said?"""
-    return name.strip().lower() in (*_LABEL, *_TRUE_LABEL)
+    return name.strip().lower() in (*LABEL, *_TRUE_LABEL)
 
 
 def id_column(table: Any) -> str | None:

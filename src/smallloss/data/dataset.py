@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Optional, Union
+from typing import Any, Optional, Union
 
 import numpy as np
 
@@ -38,7 +38,8 @@ class Dataset:
 
     `original` are the inputs as they came, where the network sees features of them: those are what a report shows
     and what the fingerprint is of. `sources` are the files of the pictures, where they came from files. `white` is the
-    number for white, 1 or 255, where they came as floats.
+    number for white, 1 or 255, where they came as floats. `values` are the classes as the labels came, where those were
+    no texts.
     """
 
     inputs: np.ndarray
@@ -58,6 +59,7 @@ class Dataset:
     original: np.ndarray | None = None
     sources: Sequence[str | bytes] | None = None
     white: float | None = None
+    values: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
         if not (self.inputs.dtype == np.uint8 and self.inputs.ndim == 4) and not (

@@ -7,7 +7,7 @@ import numpy as np
 
 from smallloss.criterion.transition import validate
 from smallloss.data.npz import read_npy, require_file
-from smallloss.data.tables import read_rows, read_table
+from smallloss.data.tables import is_number, read_rows, read_table
 from smallloss.errors import InputError
 
 
@@ -62,7 +62,7 @@ def _from_cells(rows: list[list[str]], path: Path) -> tuple[np.ndarray, tuple[st
             raise InputError(f"Line {number} of {path} has {len(row)} cells, the first has {width}.")
     # One line more than columns is a header, one column more than lines holds names; a square with both has a
     # corner that is no number.
-    framed = height == width and not _is_number(rows[0][0])
+    framed = height == width and not is_number(rows[0][0])
     header = framed or height == width + 1
     named = framed or width == height + 1
     if height - header != width - named:
@@ -76,7 +76,7 @@ def _from_cells(rows: list[list[str]], path: Path) -> tuple[np.ndarray, tuple[st
         )
     for i, row in enumerate(body, start=1):
         for j, cell in enumerate(row, start=1):
-            if not _is_number(cell):
+            if not is_number(cell):
                 raise InputError(f"Row {i}, column {j} of the matrix in {path} is {cell!r}, which is no number.")
     return _finite(np.array(body, dtype=np.float64), path), across or down
 
@@ -89,11 +89,3 @@ def _finite(T: np.ndarray, path: Path) -> np.ndarray:
             f"Row {i + 1}, column {j + 1} of the matrix in {path} is {T[i, j]}; it must be a finite number."
         )
     return T
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell

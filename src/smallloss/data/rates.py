@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from smallloss.data.tables import by_spelling, read_rows
+from smallloss.data.tables import by_spelling, is_number, read_rows
 from smallloss.errors import InputError
 
 Rates = float | dict[str, float]
@@ -21,7 +21,7 @@ def read_rates(text: str | Path, classes: Sequence[str]) -> tuple[Rates, np.ndar
     said, path, spelled = str(text), Path(text), by_spelling(classes)
     if path.is_file():
         return _from_file(path, classes, spelled)
-    if _is_number(said):
+    if is_number(said):
         return float(said), None
     if "=" not in said:
         raise InputError(
@@ -61,7 +61,7 @@ def _rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     header = [cell.strip().lower() for cell in rows[0][1]] if rows else []
     if {"label", "noise_rate"} <= set(header):
         return header, rows[1:]
-    named = len(header) == 2 and not _is_number(header[1])
+    named = len(header) == 2 and not is_number(header[1])
     return ["label", "noise_rate"], rows[1:] if named else rows
 
 
@@ -76,24 +76,16 @@ def _add(rates: dict[str, float], name: str, rate: str, where: str) -> None:
 
 
 def _rate(text: str, what: str) -> float:
-    if not _is_number(text):
+    if not is_number(text):
         raise InputError(f"The {what} is {text!r}; it must be a number in [0, 1).")
     return float(text)
 
 
 def _upper(text: str, name: str, where: str) -> float:
     """Checked here, for a selection would call it the rate."""
-    if not (_is_number(text) and 0 <= float(text) < 1):  # NaN is in no interval either
+    if not (is_number(text) and 0 <= float(text) < 1):  # NaN is in no interval either
         raise InputError(
             f"The upper of {name!r} in {where} is {text!r}; the upper end of a noise rate must be a number in [0, 1), "
             "or empty where it is not known."
         )
     return float(text)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

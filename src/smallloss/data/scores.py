@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from smallloss.data.columns import require_values
+from smallloss.data.columns import LABEL, find_column, read_ids, read_labels
 from smallloss.data.labels import label_names
 from smallloss.data.npz import read_npz
 from smallloss.data.tables import read_numbers, read_table
 from smallloss.errors import InputError
 
-_LABEL = ("label", "given_label", "y", "labels")
 _SCORE = ("score", "mean_loss", "loss")
 _EPOCH = re.compile(r"(loss|epoch)_?(\d+)")
 
@@ -48,7 +47,7 @@ def read_scores(path: str | Path) -> Scores:
 def _from_table(path: Path) -> Scores:
     table = read_table(path)
     names = table.column_names
-    label, score = _find(names, _LABEL), _find(names, _SCORE)
+    label, score = find_column(names, LABEL), find_column(names, _SCORE)
     columns = [score] if score else _epoch_columns(names, path)
     if label is None or not columns:
         raise InputError(
@@ -56,10 +55,7 @@ def _from_table(path: Path) -> Scores:
             "(or mean_loss, loss, or loss_0, loss_1, ... per epoch)."
         )
     losses = np.stack([read_numbers(table.column(column), column, path) for column in columns], axis=1)
-    labels = table.column(label).to_pylist()
-    require_values(labels, label, str(path))
-    ids = tuple(str(value) for value in table.column("id").to_pylist()) if "id" in names else None
-    return Scores(label_names(labels), losses, ids)
+    return Scores(read_labels(table, label, str(path)), losses, tuple(read_ids(table, str(path))) or None)
 
 
 def _epoch_columns(names: Sequence[str], path: Path) -> list[str]:
@@ -72,7 +68,7 @@ def _epoch_columns(names: Sequence[str], path: Path) -> list[str]:
 
 def _from_npz(path: Path) -> Scores:
     arrays = read_npz(path)
-    label, score = _find(list(arrays), _LABEL), _find(list(arrays), _SCORE)
+    label, score = find_column(list(arrays), LABEL), find_column(list(arrays), _SCORE)
     if label is None or score is None:
         raise InputError(f"{path} has the arrays {', '.join(arrays)}; it needs labels and loss.")
     labels, losses = label_names(arrays[label]), arrays[score]
@@ -94,7 +90,3 @@ def _from_npz(path: Path) -> Scores:
     if ids is not None and ids.shape != (n,):
         raise InputError(f"The ids in {path} have the shape {ids.shape}; there are {n} labels.")
     return Scores(labels, losses, None if ids is None else tuple(str(value) for value in ids.tolist()))
-
-
-def _find(names: Sequence[str], wanted: tuple[str, ...]) -> str | None:
-    return next((name for name in wanted if name in names), None)

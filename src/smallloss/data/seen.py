@@ -24,6 +24,7 @@ class Seen:
     mean: tuple[float, ...]
     std: tuple[float, ...]
     white: float | None = None
+    values: tuple[Any, ...] | None = None  # the classes as the labels came, where those were no texts
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -38,6 +39,7 @@ class Seen:
             mean=tuple(dataset.mean.tolist()),
             std=tuple(dataset.std.tolist()),
             white=dataset.white,
+            values=dataset.values,
             notes=dataset.notes if dataset.original is None else dataset.notes[-1:],
         )
 

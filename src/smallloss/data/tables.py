@@ -149,6 +149,15 @@ def _number(cell: Any, where: str) -> float:
     return number
 
 
+def is_number(cell: str) -> bool:
+    """Is it a number as a person writes one? Python's 1_000 is not."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
 def write_table(path: str | Path, columns: Mapping[str, Any]) -> Path:
     """Columns of equal length as csv or parquet, by the ending of `path`; parquet keeps every value exactly.
 

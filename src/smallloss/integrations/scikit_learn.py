@@ -1,13 +1,14 @@
 """RSL in scikit-learn's shape: fit on labels that are partly wrong, predict."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from smallloss import methods
 from smallloss.data.arrays import from_arrays
@@ -17,16 +18,34 @@ from smallloss.learning.inference import predict_probabilities
 from smallloss.learning.task import Task, pick_device
 from smallloss.methods import fitting
 from smallloss.methods.small_loss import Noise
-from smallloss.methods.unknown_noise import learn_noise
+from smallloss.methods.unknown_noise import learn_noise, verdict_of
 from smallloss.values import whole
 
 
 class RSLClassifier(ClassifierMixin, BaseEstimator):
     """The paper's methods as an estimator: all examples are learnt from, none is held out.
 
-    After `fit`: `selection_` (which examples were kept, which are likely wrong), `noise_rate_` per class,
-    `network_`, `classes_`. X is [n, features] or pictures; y are labels of any kind. With noise_rate=None the
-    rates are estimated.
+    Parameters
+    ----------
+    net : the name of a network, a torch module, or a function that makes one; by the data and the preset if left out.
+    method : "rsl", "rsl_wm", "co_teaching" or "cross_entropy".
+    noise_rate : the share of wrong labels among those that carry a label: a number, one for each class in the order of
+        `classes_`, or {label: rate}. With None the rates are estimated.
+    preset : "paper", "fast" or "cpu"; by the hardware if left out.
+    epochs : of every stage; the preset's if left out.
+    settings : any other setting by name, {"stage1.lr": 0.05}.
+    device : "auto", "cpu" or "cuda".
+    random_state : a whole number, a RandomState, or None.
+
+    Attributes
+    ----------
+    classes_ : the labels, sorted.
+    network_ : the torch module that predicts.
+    selection_ : which examples were kept and which are likely wrong; None for methods that select none.
+    noise_rate_ : per class, as given or estimated; None where there is no selection.
+    estimate_ : the estimated rates with their intervals and notes; None where they were given.
+    verdict_ : what the theory says of the estimate; None where rates were given.
+    n_features_in_ : X.shape[1].
     """
 
     def __init__(
@@ -34,12 +53,12 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
         net: Any = None,
         *,
         method: str = "rsl",
-        noise_rate: float | Mapping[Any, float] | None = None,
+        noise_rate: float | Sequence[float] | np.ndarray | Mapping[Any, float] | None = None,
         preset: str | None = None,
         epochs: int | None = None,
         settings: Mapping[str, Any] | None = None,
         device: str = "auto",
-        random_state: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.net = net
         self.method = method
@@ -51,38 +70,48 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> "RSLClassifier":
-        """Find the wrong labels of y and learn in spite of them."""
+        """Find the wrong labels of y, of any kind, and learn in spite of them. X is [n, features], or pictures."""
+        self._forget()
+        X, y = validate_data(self, X, y, allow_nd=True, ensure_min_samples=2)
+        check_classification_targets(y)
         names = label_names(y)  # refuses a missing label
         # Classes are text inside; outside they stay what y holds, in the order that scikit-learn expects.
-        self.classes_, first, codes = np.unique(np.asarray(y), return_index=True, return_inverse=True)
+        classes, first, codes = np.unique(y, return_index=True, return_inverse=True)
         dataset = replace(from_arrays(X, codes), classes=tuple(names[first].tolist()))
-        self.n_features_in_ = int(np.prod(dataset.in_shape))
         device = pick_device(self.device)
         settings = fitting.choose(
             self.preset, device.type, dataset, net=self.net, epochs=self.epochs, changes=self.settings
         )
-        seed = _seed(self.random_state)
-        task = Task(dataset, np.arange(len(names)), {}, seed=seed, device=device)
+        task = Task(dataset, np.arange(len(names)), {}, seed=_seed(self.random_state), device=device)
         rate = self.noise_rate
         if isinstance(rate, Mapping):
             rate = dict(zip(label_names(list(rate)).tolist(), rate.values(), strict=True))
-        noise = Noise(rate) if rate is not None else learn_noise(task, settings).noise
+        found = learn_noise(task, settings) if rate is None else None
+        noise = Noise(rate) if found is None else found.noise
         learned = methods.get(self.method).train(task, settings, noise)
+        self.classes_ = classes
         self._network, self._seen = learned.fitted.network, Seen.of(dataset)
         self.network_ = self._network.module
-        self.selection_ = learned.selection
-        self.noise_rate_ = None if learned.selection is None else learned.selection.quota.noise_rate
+        self.selection_ = chosen = learned.selection
+        self.noise_rate_ = None if chosen is None else chosen.quota.noise_rate
+        self.estimate_ = None if found is None else found.estimate
+        self.verdict_ = None if found is None or chosen is None else verdict_of(task, noise, found, chosen)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, in the order of `classes_`."""
-        check_is_fitted(self)
-        return predict_probabilities(self._network, self._seen, X)
+        check_is_fitted(self, "classes_")
+        return predict_probabilities(self._network, self._seen, validate_data(self, X, reset=False, allow_nd=True))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each example."""
         best = self.predict_proba(X).argmax(1)
         return self.classes_[best]
+
+    def _forget(self) -> None:
+        """What an earlier fit found: should this one fail, nobody must take the old network for the new."""
+        for name in [name for name in vars(self) if name.endswith("_") or name in ("_network", "_seen")]:
+            delattr(self, name)
 
 
 def _seed(random_state: Any) -> int:

@@ -58,8 +58,9 @@ class Classifier:
         return predict_probabilities(self._network, self.seen, X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of each example, by name."""
-        return np.array(self.classes)[self.predict_proba(X).argmax(1)]
+        """The class of each example: by name, or as the number that the labels in memory were."""
+        named = self.classes if self.seen.values is None else self.seen.values
+        return np.array(named)[self.predict_proba(X).argmax(1)]
 
     @cached_property
     def backbone(self) -> Backbone:

@@ -4,8 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.estimate import Estimate, estimate
-from smallloss.criterion.selection import SAFETY_LEVEL
+from smallloss.criterion.selection import SAFETY_LEVEL, Selection
+from smallloss.criterion.trust import judge
+from smallloss.criterion.verdict import Verdict, check
 from smallloss.learning.inference import outputs
 from smallloss.learning.task import Task
 from smallloss.methods.out_of_sample import out_of_sample
@@ -37,3 +40,18 @@ def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> N
     )
     noise = replace(given or Noise(), noise_rate=found.noise_rate, upper=found.interval(SAFETY_LEVEL)[1])
     return NoiseFound(noise if noise.prior is not None else replace(noise, prior=found.prior), found, probabilities)
+
+
+def verdict_of(
+    task: Task, noise: Noise, found: NoiseFound | None, selection: Selection
+) -> Verdict | DataVerdict | None:
+    """What the theory says: of T where it is known, of the estimate where that is all there is."""
+    if found is not None:
+        rows = task.train
+        return judge(
+            found.estimate,
+            selection,
+            found.probabilities[rows].astype(np.float32),  # as the folder keeps them, so that an audit says the same
+            np.array(task.dataset.classes)[task.dataset.labels[rows]],
+        )
+    return None if noise.transition is None else check(noise.transition, task.dataset.classes)

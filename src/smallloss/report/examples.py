@@ -7,6 +7,7 @@ import numpy as np
 
 from smallloss.criterion.audit import mark
 from smallloss.criterion.selection import NEVER_SEEN, REASONS, UNREADABLE
+from smallloss.data.dataset import Dataset
 from smallloss.data.tables import write_table
 from smallloss.report.result import Result
 
@@ -50,6 +51,17 @@ def examples_table(result: Result) -> dict[str, Any]:
     if data.true_labels is not None:
         table["true_label"] = names[data.true_labels]
     return table
+
+
+def labels_as_they_came(table: dict[str, Any], dataset: Dataset) -> dict[str, Any]:
+    """The table with the labels that somebody gave as numbers as these numbers again."""
+    if dataset.values is None:
+        return table
+    value = dict(zip(map(_text, dataset.classes), dataset.values, strict=True))
+    named = ("given_label", "predicted_label", "suggested_label", "true_label", "audited_label")
+    return {
+        name: [value.get(cell, cell) for cell in column] if name in named else column for name, column in table.items()
+    }
 
 
 def _suggestions(result: Result, is_label_issue: np.ndarray) -> dict[str, Any]:

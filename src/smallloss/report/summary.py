@@ -120,13 +120,10 @@ def tone(verdict: Verdict | DataVerdict | None) -> tuple[str, str]:
     """The verdict's colour, and the word that says the same without one."""
     if verdict is None:
         return "grey", "No verdict"
-    if isinstance(verdict, DataVerdict):
-        return {"trust": ("green", "Trust"), "caution": ("amber", "Take care")}.get(
-            verdict.trust, ("red", "Do not trust")
-        )
-    if not verdict.trust:
-        return "red", "Do not trust"
-    return ("green", "Trust") if all(verdict.classifier_holds) else ("amber", "Trust with care")
+    care = "Take care" if isinstance(verdict, DataVerdict) else "Trust with care"
+    return {"trust": ("green", "Trust"), "caution": ("amber", care), "do not trust": ("red", "Do not trust")}[
+        verdict.trust
+    ]
 
 
 def called(name: str) -> str:

@@ -22,6 +22,7 @@ from smallloss.criterion.estimate.inputs import (
 from smallloss.criterion.estimate.result import Estimate, interval
 from smallloss.criterion.estimate.trusted import trusted_counts
 from smallloss.errors import InputError
+from smallloss.values import whole
 
 
 def estimate(
@@ -56,7 +57,7 @@ def estimate(
     counts = label_counts(codes, c)
     table = count(P, codes, c, margins)
     found = slope(P, codes, c, table)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole(seed, "seed"))
     believed = belief.from_counts(table, counts, found, rng)
     against = None if in_sample is None else contradictions(in_sample, codes, table)
     able = ability(table, codes, found, against)

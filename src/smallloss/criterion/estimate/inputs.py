@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smallloss.criterion.labels import encode, encode_among, listed, to_numpy
+from smallloss.criterion.labels import encode, encode_among, listed
 from smallloss.errors import InputError
+from smallloss.values import to_numpy
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -33,14 +34,16 @@ def checked(probabilities: Any, labels: Any, classes: Any) -> tuple[Matrix, Code
         raise InputError(f"There are {len(P)} rows of probabilities but {len(codes)} labels; give one for each.")
     P = P.astype(np.float64)
     sums = P.sum(axis=1)
-    _refuse_bad_rows(P, sums)
+    refuse_bad_rows(P, sums)
     return P / sums[:, None], codes, names
 
 
 def _names(labels: Any, c: int) -> list[Any]:
-    """Of labels that are no codes: themselves, sorted, if there is one for each column."""
+    """Of labels that are no codes 0..c-1: themselves, sorted, if there is one for each column."""
     array = to_numpy(labels)
-    if array.dtype.kind in "iu" or array.ndim != 1 or array.size == 0:
+    if array.ndim != 1 or array.size == 0:
+        return list(range(c))
+    if array.dtype.kind in "iu" and ((array.min() >= 0 and array.max() < c) or len(np.unique(array)) != c):
         return list(range(c))
     names: list[Any] = encode(array)[0].tolist()
     if len(names) != c:
@@ -134,7 +137,8 @@ def top_two(P: Matrix) -> tuple[Codes, Vector]:
     return predicted, margin
 
 
-def _refuse_bad_rows(P: Matrix, sums: Vector) -> None:
+def refuse_bad_rows(P: np.ndarray, sums: Vector) -> None:
+    """Every row sums to 1, or is NaN as a whole."""
     missing = np.isnan(P)
     unseen = missing.all(axis=1)
     if unseen.all():
