@@ -129,6 +129,15 @@ def test_what_was_found_wrong_keeps_its_score():
     assert found.is_label_issue[2]
 
 
+def test_small_classes_whose_rates_round_up_are_told():
+    """A known rate is taken at its word: rank > (1 - eta_k) n_k, a whole example where it makes for a fifth of one."""
+    labels = np.repeat(np.arange(100), 10)
+    found = select(np.arange(1000.0), labels, 0.02, prior="uniform")
+    assert found.is_label_issue.sum() == 100
+    assert found.notes[-1].startswith("100 labels are called likely wrong, where the rates make for about 20: a small")
+    assert not select(np.arange(1000.0), np.repeat(np.arange(10), 100), 0.02, prior="uniform").notes
+
+
 def test_structured_noise_by_a_mapping():
     np.testing.assert_array_equal(tr.structured(0.4, {2: 0, 0: 1, 1: 1}), tr.structured(0.4, [1, 1, 0]))
     with pytest.raises(InputError, match="what becomes of each class, 0 to 1, also where it stays"):

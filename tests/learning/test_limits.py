@@ -39,7 +39,7 @@ def full_in_a_capture(*_: Any, **__: Any) -> Any:
 
 
 def stage(task: Any, net: Any, recipe: Recipe = RECIPE, name: str = "stage1") -> Stage:
-    return Stage(task, name, Supervised(task, name, task.train, recipe), recipe, [net], ledger=LossLedger(96))
+    return Stage(task, name, Supervised(task, name, task.train, recipe, recipe_name=name), recipe, [net], ledger=LossLedger(96))
 
 
 @pytest.mark.parametrize("failure", [full, full_in_a_capture])
@@ -97,7 +97,7 @@ def test_any_other_failure_stays_what_it_is():
     "make, name",
     [
         (lambda task: Supervised(task, "stage1", task.train, RECIPE), "stage1"),
-        (lambda task: Supervised(task, "rsl", task.train, RECIPE), "rsl"),
+        (lambda task: Supervised(task, "rsl", task.train, RECIPE, recipe_name="rsl"), "rsl"),
         (lambda task: HalfTraining(task, "half1", task.train, task.held_out, RECIPE), "stage1"),
         (lambda task: CoTeaching(task, task.train, RECIPE, 0.1, Knobs()), "stage1"),
         (lambda _: WeightedMixMatch, "rsl_wm"),

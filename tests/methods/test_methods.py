@@ -67,9 +67,10 @@ def test_rsl_learns_from_the_selected_alone(make_task, monkeypatch):
     seen = {}
     fresh = small_loss.Supervised
 
-    def spy(task: Any, name: str, examples: np.ndarray, recipe: Recipe) -> Any:
+    def spy(task: Any, name: str, examples: np.ndarray, recipe: Recipe, **named: str) -> Any:
         seen[name] = examples
-        return fresh(task, name, examples, recipe)
+        assert named == ({} if name == "stage1" else {"recipe_name": "rsl"})
+        return fresh(task, name, examples, recipe, **named)
 
     monkeypatch.setattr(small_loss, "Supervised", spy)
     task = make_task()

@@ -2,12 +2,19 @@
 
 from typing import Any
 
+import numpy as np
+
 from smallloss.criterion.labels import listed
 from smallloss.criterion.quota import Quota
 
+_MANY = 5  # examples that are called wrong by rounding alone: from here on it is said
 
-def remarks(quota: Quota, names: list[Any], never_seen: int) -> list[str]:
-    """What a reader of a selection must know: which classes stay out of the balance or empty, what has no rank."""
+
+def remarks(quota: Quota, trusted: np.ndarray, names: list[Any], never_seen: int) -> list[str]:
+    """What a reader of a selection must know: which classes stay out of the balance or empty, what has no rank.
+
+    `trusted` counts the examples of each class that are not likely wrong.
+    """
     said = [
         _left_out(why, [name for name in names if quota.left_out.get(name) == why])
         for why in dict.fromkeys(quota.left_out.values())
@@ -15,6 +22,12 @@ def remarks(quota: Quota, names: list[Any], never_seen: int) -> list[str]:
     empty = [name for name, num in zip(names, quota.num, strict=True) if num == 0]
     if empty:
         said.append(f"Nothing is kept of {listed(empty)}.")
+    wrong, expected = int((quota.n - trusted).sum()), float(quota.noise_rate @ quota.n)
+    if wrong - expected >= max(_MANY, expected / 2):
+        said.append(
+            f"{wrong:,} labels are called likely wrong, where the rates make for about {expected:,.0f}: a small class "
+            "has a whole example beyond its rate."
+        )
     if never_seen:
         said.append(f"{never_seen} examples were never seen and are not ranked.")
     return said

@@ -243,7 +243,7 @@ def select(
         trusted=trusted,
         kappa=kappa,
         weight_max=weight_max,
-        notes=(*notes, *remarks(quota, names, len(never_seen))),
+        notes=(*notes, *remarks(quota, trusted, names, len(never_seen))),
         probability=probability_of_label(probabilities, class_index, c),
         transition=None if transition is None else validate(transition),
         estimated=found,

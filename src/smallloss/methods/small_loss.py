@@ -11,7 +11,6 @@ from smallloss.criterion.audit import found_wrong, pin
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection, select
 from smallloss.errors import InputError
-from smallloss.learning.recipe import Recipe
 from smallloss.learning.stage import Fitted, Stage
 from smallloss.learning.task import Task
 from smallloss.methods.presets import Settings
@@ -112,7 +111,7 @@ def choose(
     )
 
 
-def retrain(task: Task, settings: Settings, name: str, examples: np.ndarray, recipe: Recipe) -> Fitted:
+def retrain(task: Task, settings: Settings, examples: np.ndarray) -> Fitted:
     """Line 15: a fresh network on the examples alone."""
-    objective = Supervised(task, name, examples, recipe)
-    return Stage(task, name, objective, recipe, [new_network(task, settings.last_net, name)]).fit()
+    objective = Supervised(task, "rsl", examples, settings.rsl, recipe_name="rsl")
+    return Stage(task, "rsl", objective, settings.rsl, [new_network(task, settings.last_net, "rsl")]).fit()

@@ -18,14 +18,16 @@ from smallloss.learning.views import PLAIN, Views, draw_views
 class Supervised(Objective):
     """Shuffled passes over some examples, each seen once an epoch in a crop and flip of its own."""
 
-    def __init__(self, task: Task, name: str, examples: np.ndarray, recipe: Recipe) -> None:
+    def __init__(
+        self, task: Task, name: str, examples: np.ndarray, recipe: Recipe, *, recipe_name: str = "stage1"
+    ) -> None:
         if len(examples) < 2:
             raise TooFewError(
                 f"Stage {name} has {len(examples)} examples to learn from: too few were selected. "
                 "Lower noise_rate or beta."
             )
         self.task, self.name = task, name
-        self.recipe_name = "rsl" if name == "rsl" else "stage1"
+        self.recipe_name = recipe_name
         self.examples = torch.from_numpy(np.asarray(examples)).to(task.device)
         self.batch = min(recipe.batch, len(examples))
         self.how = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN
