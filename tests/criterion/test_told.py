@@ -88,6 +88,11 @@ def test_an_example_that_was_never_scored_has_no_label_score():
     assert np.flatnonzero(np.isnan(found.label_score)).tolist() == [3]
 
 
+def test_classes_have_an_order():
+    with pytest.raises(InputError, match="classes is a set, which has no order"):
+        select(SCORES, LABELS, 0.2, classes={"cat", "dog"})
+
+
 def test_a_ledger_without_a_closed_epoch_is_no_score():
     ledger = LossLedger(20)
     with pytest.raises(InputError, match=r"nothing to rank by: no epoch was closed\.$"):

@@ -3,6 +3,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import csr_matrix
 
 from smallloss.data import from_arrays, load
 from smallloss.data.arrays import as_inputs
@@ -172,3 +173,17 @@ def test_white_is_told_by_all_pictures_and_kept():
     assert from_arrays(bright.astype(np.uint8), [0]).white is None
     with pytest.raises(InputError, match=r"values from 200 to 200; they must lie in 0\.\.1, as the others do"):
         from_arrays(bright, [0], white=1.0)
+
+
+def test_inputs_that_are_none():
+    with pytest.raises(InputError, match="The 3 examples have no features"):
+        from_arrays(np.empty((3, 0)), [0, 1, 0])
+    with pytest.raises(InputError, match=r"The inputs are sparse, .* give X\.toarray\(\)"):
+        from_arrays(csr_matrix(np.eye(3)), [0, 1, 0])
+
+
+def test_tensors_are_inputs_as_arrays_are():
+    x = torch.rand(6, 3, requires_grad=True)
+    data = from_arrays(x.bfloat16(), torch.tensor([5, 7, 5, 7, 5, 7]))
+    assert data.inputs.dtype == np.float32
+    assert (data.classes, data.values) == (("5", "7"), (5, 7))

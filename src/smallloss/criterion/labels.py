@@ -46,7 +46,9 @@ def _require_classes(array: np.ndarray) -> None:
 
 def encode_among(labels: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
     """`encode`, where all the classes there are were named, in an order of their own; nobody need carry one."""
-    named = np.asarray(classes)
+    if isinstance(classes, set | frozenset):
+        raise InputError("classes is a set, which has no order: name them in a list.")
+    named = to_numpy(classes)
     position = {label: k for k, label in enumerate(named.tolist())}
     if len(position) < len(named):
         raise InputError("classes names a class twice: name each once.")

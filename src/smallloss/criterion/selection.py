@@ -182,6 +182,9 @@ def select(
 ) -> Selection:
     """RSL's selection (Algorithm 1, lines 8-14, with Eq. 2): the smallest scores of each class.
 
+    selection = select(ledger, labels, noise_rate=0.2) has a vector over the examples for each question: `mask` (safe to
+    learn from), `weight`, `is_label_issue` (likely wrong), `label_score`, `reason`; and `table()`, `verdict`, `notes`.
+
     score: a vector, higher = more suspicious, NaN = never seen; or a ledger, whose mean loss is taken.
     classes: all there are, in the order that vectors and T follow; left out, the sorted labels.
     noise_rate: share of wrong labels among those that carry label k: a number, {label: rate}, or a vector in
@@ -194,7 +197,10 @@ def select(
     known_wrong: a mask of labels that somebody found wrong. They come last in their class and count in its rate, which
     is at least their share: none of them is ever selected.
     weight_max: whether l_max of the weights is over the "selected" (the paper) or the "class" (its code).
-    beta, gamma, rounding, class_size: see `quotas`.
+    beta: safety, from 0 to 1: how much less than the 1 - noise_rate that should be right is kept.
+    gamma: balance: "none" keeps all that is safe of every class, 1 keeps classes in proportion to the prior, "middle"
+    (the paper's) lies half-way.
+    kappa: the smallest weight is exp(-kappa). rounding, class_size: how whole numbers come about, see `quotas`.
     """
     notes: list[str] = []
     values = _mean_loss(score, notes) if isinstance(score, LossLedger) else np.array(to_numpy(score), np.float64)

@@ -80,6 +80,8 @@ def as_array(values: Any) -> np.ndarray:
     """Arrays, tensors, lists; a mapped array stays mapped."""
     if isinstance(values, np.memmap):
         return values
+    if hasattr(values, "toarray"):
+        raise InputError("The inputs are sparse, and a network sees dense ones: give X.toarray(), or fewer features.")
     try:
         return to_numpy(values)
     except ValueError as error:  # numpy's word for rows of different lengths
@@ -115,6 +117,8 @@ def as_inputs(inputs: Any, white: float | None = None) -> np.ndarray:
 
 
 def _features(array: np.ndarray) -> np.ndarray:
+    if not array.shape[1]:
+        raise InputError(f"The {len(array):,} examples have no features: there is nothing to learn from.")
     with np.errstate(over="ignore"):
         array = array if array.dtype == np.float32 else np.asarray(array, np.float32)  # a copy is no longer mapped
     for start in range(0, len(array), 65536):
