@@ -39,7 +39,8 @@ def full_in_a_capture(*_: Any, **__: Any) -> Any:
 
 
 def stage(task: Any, net: Any, recipe: Recipe = RECIPE, name: str = "stage1") -> Stage:
-    return Stage(task, name, Supervised(task, name, task.train, recipe, recipe_name=name), recipe, [net], ledger=LossLedger(96))
+    objective = Supervised(task, name, task.train, recipe, recipe_name=name)
+    return Stage(task, name, objective, recipe, [net], ledger=LossLedger(96))
 
 
 @pytest.mark.parametrize("failure", [full, full_in_a_capture])
