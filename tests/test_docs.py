@@ -74,7 +74,7 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_link_leads_somewhere(page):
     text = re.sub(r"`[^`\n]*`", "", prose(page))
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+    for target in re.findall(r"(?:\]\(|src=\")([^)\"\s]+)", text):
         if re.match(r"\w+:", target):  # another site: nothing is fetched here
             continue
         name, _, anchor = target.partition("#")
