@@ -12,7 +12,7 @@ PAPER = {"milestones": (0.3, 0.6, 0.8), "factor": 0.02}
 
 
 def test_the_rates_of_the_paper_change_at_exactly_the_right_steps():
-    """200 epochs of 352 steps; times .02 after 60, 120 and 160 epochs (methods.md section 1)."""
+    """200 epochs of 352 steps; times .02 after 60, 120 and 160 epochs (Appendix C.1, the authors' code)."""
     rates = learning_rates("multistep", 0.1, 200 * 352, **PAPER)
     assert rates.shape == (70_400,)
     assert rates.dtype == np.float32

@@ -19,7 +19,7 @@ def pictures(height: int = 6, width: int = 9, channels: int = 3, n: int = 20) ->
 
 
 def by_loop(dataset: Dataset, how: Augmentation, views: Views) -> np.ndarray:
-    """What a reader of methods.md would write: pad, cut, mirror, normalise, channels first."""
+    """The same by a plain loop: pad, cut, mirror, normalise, channels first."""
     height, width = dataset.inputs.shape[1:3]
     mode: Any = {"zero": "constant", "reflect": "reflect"}[how.padding]
     seen = []

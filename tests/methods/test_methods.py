@@ -196,7 +196,7 @@ def test_after_a_second_look_the_semi_supervised_network_is_the_evidence(make_ta
 
 
 def test_co_teaching_keeps_what_the_ramp_says(make_task):
-    """R(t) rises linearly from 0 in epoch 0 to τ in epoch 9 (methods.md 6.1); at least one is kept."""
+    """R(t) rises linearly from 0 in epoch 0 to τ in epoch 9 (Han et al. 2018, their code); at least one is kept."""
     objective = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=40), 0.45, Knobs())
     kept = [objective.plan(epoch)[0].tables["kept"] for epoch in (0, 1, 5, 9, 10, 150)]
     assert [row.tolist() for row in kept] == [[40] * 2, [38] * 2, [30] * 2, [22] * 2, [22] * 2, [22] * 2]

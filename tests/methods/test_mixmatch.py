@@ -159,7 +159,7 @@ def test_one_network_mixes_as_the_first_of_two(make_task):
 
 
 def test_lambda_u_rises_over_the_whole_run_by_default(make_task):
-    """The authors: linear over all steps (methods.md section 1)."""
+    """As in the authors' code: linear over all steps."""
     step = objective(make_task(), lambda_u=75.0, ramp=1.0)
     table = torch.cat([step.plan(epoch)[0].tables["lambda_u"] for epoch in range(10)])
     close(table, 75.0 * torch.arange(50) / 50)

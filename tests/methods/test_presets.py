@@ -1,4 +1,4 @@
-"""The paper preset is methods.md section 1, number by number; settings change by name."""
+"""The paper preset is the authors' code, number by number; settings change by name."""
 
 import math
 

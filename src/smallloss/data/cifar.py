@@ -55,7 +55,7 @@ _LAYOUTS = {
     ),
 }
 _CLASSES = {"cifar10": 10, "cifar100": 100}
-_NORMALISATION = {  # methods sheet, section 1: the constants of the authors' code
+_NORMALISATION = {  # the constants of the authors' code
     "cifar10": ((0.491, 0.482, 0.447), (0.247, 0.243, 0.262)),
     "cifar100": ((0.5071, 0.4865, 0.4465), (0.2673, 0.2564, 0.2762)),
 }

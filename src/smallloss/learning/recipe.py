@@ -17,6 +17,46 @@ _CHOICES = {
     "ties": ("later", "earlier"),
 }
 _AT_LEAST = {"epochs": 1, "batch": 1, "evaluate_every": 1, "pad": 0, "warmup_steps": 0, "weight_decay": 0}
+# What each setting does and the values it takes. docs/make_settings.py makes docs/reference/settings.md from this.
+HELP = {
+    "epochs": ("Number of epochs.", "a whole number from 1"),
+    "batch": ("Examples per step; `rsl_wm` adds as many unlabeled ones.", "a whole number from 1"),
+    "keep_short_batch": ("Also train on the last, smaller batch of an epoch; `rsl_wm` has none.", "`true`, `false`"),
+    "optimiser": ("The optimiser; `adam` decouples weight decay, as AdamW does.", "`sgd`, `adam`"),
+    "lr": ("Peak learning rate.", "above 0"),
+    "momentum": ("Momentum of SGD.", "in [0, 1)"),
+    "nesterov": ("Nesterov momentum; SGD only, with a momentum above 0.", "`true`, `false`"),
+    "weight_decay": ("Weight decay; features have a rule of their own (see Presets).", "from 0"),
+    "decay_on": ("What decays: every parameter, or weights only (no biases, no norms).", "`all`, `kernels`"),
+    "schedule": (
+        "Shape of the learning rate over the stage.",
+        "`constant`, `multistep`, `cosine`, `triangular`, `trapezoid`",
+    ),
+    "milestones": ("Where `multistep` lowers the learning rate, as shares of the stage.", "rising, between 0 and 1"),
+    "factor": ("What `multistep` multiplies the learning rate by at each milestone.", "above 0"),
+    "warmup_steps": ("Steps over which the learning rate first rises from 0.", "a whole number from 0"),
+    "batchnorm_momentum": ("BatchNorm momentum, for layers that still have PyTorch's default of 0.1.", "in (0, 1]"),
+    "ema": ("Decay of the moving average of the weights, which then scores and predicts.", "in [0, 1), or `none`"),
+    "ema_batchnorm": (
+        "BatchNorm statistics of that average: copied from the network, or recomputed.",
+        "`copy`, `recompute`",
+    ),
+    "ema_warmup": (
+        "Average over the last tenth of the steps so far, until that is longer than the memory of `ema`.",
+        "`true`, `false`",
+    ),
+    "pad": ("Pixels of padding around a picture before a random crop.", "a whole number from 0"),
+    "padding": ("Kind of padding.", "`zero`, `reflect`"),
+    "crop_offsets": (
+        "Crop positions along each side: all of them, or all but the last as in the authors' MixMatch.",
+        "2 `pad` + 1 or 2 `pad`; `none` is the first",
+    ),
+    "scoring": ("The view that is scored: the plain picture, or one random crop and flip.", "`plain`, `augmented`"),
+    "evaluate_every": ("Epochs between two measurements of accuracy.", "a whole number from 1"),
+    "ties": ("Which epoch is the best when several validate equally well.", "`later`, `earlier`"),
+    "compile": ("Compile the network first with `torch.compile`; GPU only.", "`true`, `false`"),
+    "checkpoint_seconds": ("Least time between two checkpoints; 0 saves after every epoch.", "seconds"),
+}
 
 
 class _Derived(int):

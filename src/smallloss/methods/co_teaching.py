@@ -19,6 +19,7 @@ from smallloss.methods.small_loss import Learned, Noise, choose, new_network, re
 from smallloss.methods.supervised import Supervised
 
 NAME = "Co-teaching"
+HELP = {"ramp_epochs": ("Epochs over which the share left out rises to the noise rate.", "a whole number from 2")}
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,24 @@ from smallloss.learning.views import PLAIN, Views, draw_views
 
 _FEWEST_STEPS = 50  # of an epoch that follows the data: a second look and an average of weights need some
 
+# What each setting does and the values it takes. docs/make_settings.py makes docs/reference/settings.md from this.
+HELP = {
+    "steps_per_epoch": (
+        "Steps per epoch of `rsl_wm`; `none` makes an epoch one pass over the training part, at least 50 steps.",
+        "a whole number from 1, or `none`",
+    ),
+    "temperature": ("How much guessed labels are sharpened; lower is sharper.", "above 0"),
+    "alpha": ("Mixing coefficients come from Beta(α, α); a small α hardly mixes.", "above 0"),
+    "lambda_u": ("Weight of the loss on unlabeled examples.", "from 0"),
+    "ramp": ("Share of the stage over which `lambda_u` rises from 0.", "from 0"),
+    "mix_per": ("One mixing coefficient per step, or one per example.", "`step`, `example`"),
+    "guess_by": ("What guesses labels: the network, or the average of its weights.", "`network`, `average`"),
+    "networks": ("Number of networks that guess and judge together.", "a whole number from 1"),
+    "rounds": ("With 2, the examples are ranked and selected a second time part-way through.", "1 or 2"),
+    "look_at": ("Share of the stage after which that second look happens.", "in [0, 1]"),
+    "second_beta": ("`beta` of the second selection.", "in [0, 1]"),
+}
+
 
 @dataclass(frozen=True)
 class MixMatchSettings:

@@ -16,6 +16,23 @@ from smallloss.values import converted
 
 _GROUPS = ("stage1", "rsl", "rsl_wm", "mixmatch")  # groups of settings, besides those of a method's own
 _Knobs = TypeVar("_Knobs")
+# What each setting does and the values it takes. docs/make_settings.py makes docs/reference/settings.md from this.
+HELP = {
+    "stage1": ("How the network that ranks is trained; `cross_entropy` and `co_teaching` use it too.", "a group"),
+    "rsl": ("How `rsl` trains on the selected examples.", "a group"),
+    "rsl_wm": ("How `rsl_wm` trains on the selected examples and, unlabeled, on the rest.", "a group"),
+    "mixmatch": ("What only `rsl_wm` has: its MixMatch.", "a group"),
+    "net": ("The network; setting it also drops the preset's `final_net`.", "a name; in Python also your own"),
+    "final_net": ("The network that learns from the selection; `none` is the same as `net`.", "as `net`, or `none`"),
+    "score": ("What examples are ranked by.", "`mean_loss`, `mean_margin`, `last_loss`"),
+    "window": ("The part of the stage that the score is a mean over, as two shares.", "rising, in [0, 1]"),
+    "half_epochs": ("Length of the half-trainings that estimate noise rates, as a share of stage 1.", "above 0"),
+    "beta": ("Safety: how much less than 1 - noise rate of each label is kept.", "in [0, 1]"),
+    "gamma": ("Balance: how far what is kept may depart from the prior.", "`middle`, `none`, or a number from 1"),
+    "kappa": ("The least certain kept example of a label has the weight exp(-kappa).", "from 0"),
+    "weight_max": ("Where that weight is reached: at the last one kept, or at the last of all.", "`selected`, `class`"),
+    "rounding": ("How quotas become whole: forgiving float error, or cut as the authors do.", "`safe`, `raw`"),
+}
 
 
 @dataclass(frozen=True)
@@ -74,8 +91,9 @@ def _paper() -> Settings:
 
 
 def _fast() -> Settings:
-    """Ours for a GPU, in minutes. Three things carry it (docs/decisions.md has the trials): a net that ranks well,
-    scored by the average of its weights, which forgets wrong labels; and a smaller one that learns quickly after."""
+    """Ours for a GPU, in minutes. Three things carry it (docs/decisions/presets.md has the trials): a net that ranks
+    well, scored by the average of its weights, which forgets wrong labels; and a smaller one that learns quickly after.
+    """
     common = Recipe(
         epochs=40,
         batch=256,
@@ -125,7 +143,7 @@ def _cpu() -> Settings:
     return Settings("cpu", "small-convnet", stage1, stage1, rsl_wm, how, score="mean_margin", window=(0.5, 1.0))
 
 
-_ENOUGH_FOR_A_FEATURE = 40  # examples; docs/decisions.md has the trials
+_ENOUGH_FOR_A_FEATURE = 40  # examples; docs/decisions/features.md has the trials
 
 _PRESETS = {"paper": _paper, "fast": _fast, "cpu": _cpu}
 

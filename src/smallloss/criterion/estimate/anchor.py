@@ -8,7 +8,7 @@ PERCENTILE = 97.0
 
 
 def anchor(probabilities: Matrix, percentile: float = PERCENTILE) -> Matrix:
-    """T[i] = g(x*), x* the example whose g_i is at the percentile: an anchor point of class i (methods 6.7)."""
+    """T[i] = g(x*), x* the example whose g_i is at the percentile: an anchor point of class i (Patrini et al. 2017)."""
     rank = round(percentile / 100 * (len(probabilities) - 1))
     x = np.argpartition(probabilities, rank, axis=0)[rank]
     T = probabilities[x]

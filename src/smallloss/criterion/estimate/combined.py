@@ -37,7 +37,7 @@ def estimate(
     trusted: tuple[Any, Any] | None = None,
     audited: tuple[Any, Any] | None = None,
 ) -> Estimate:
-    """T by counting (measured), p near the label counts, η by the bridge (methods 8), and how sure each is.
+    """T by counting (measured), p near the label counts, η by the bridge (Bayes' rule), and how sure each is.
 
     `probabilities` are out of sample, (n, c); a row of NaN was never seen. `labels` are codes, or names, the columns
     being in their sorted order or in that of `classes`. `margin` ranks the predictions where given (the logits' does

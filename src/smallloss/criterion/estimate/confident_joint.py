@@ -6,7 +6,7 @@ from smallloss.criterion.estimate.inputs import CHUNK, Codes, Matrix, Vector, la
 
 
 def confident_joint(probabilities: Matrix, labels: Codes, c: int) -> Matrix:
-    """Q[i, j] = share of examples labelled i and truly j, from C[i, j] = #{label i, confident of j} (methods 8).
+    """Q[i, j] = share of examples labelled i and truly j, from C[i, j] = #{label i, confident of j}.
 
     Confident of j: p_j >= t_j, the mean p_j of the examples labelled j; of several such j the likeliest. (Rows are
     labels here, as in the paper of that name; everywhere else rows are true classes.)

@@ -1,4 +1,7 @@
-"""Two-component mixtures on the score, label by label: the wrong ones are the bump of high loss (methods 8)."""
+"""Two-component mixtures on the score, label by label: the wrong ones are the bump of high loss.
+
+Gaussians as in DivideMix (Li et al. 2020), betas as in Arazo et al. 2019.
+"""
 
 from collections.abc import Callable
 
@@ -16,12 +19,12 @@ Weights = Callable[[Vector, Vector], Vector]  # (x, weight of each x) -> log den
 
 
 def gaussian_mixture(score: Vector, labels: Codes, c: int) -> Vector:
-    """η_k = weight of the high component of π_0 N(μ_0, σ_0^2) + π_1 N(μ_1, σ_1^2), fitted by EM (DivideMix)."""
+    """η_k = weight of the high component of π_0 N(μ_0, σ_0^2) + π_1 N(μ_1, σ_1^2), fitted by EM (Li et al. 2020)."""
     return _per_label(score, labels, c, _log_gaussian)
 
 
 def beta_mixture(score: Vector, labels: Codes, c: int) -> Vector:
-    """η_k = weight of the high component of two betas, α = x̄(x̄(1 - x̄)/s^2 - 1), β = α(1 - x̄)/x̄ (Arazo 2019)."""
+    """η_k = weight of the high component of two betas, α = x̄(x̄(1 - x̄)/s^2 - 1), β = α(1 - x̄)/x̄ (Arazo et al. 2019)."""
     return _per_label(score, labels, c, _log_beta)
 
 
