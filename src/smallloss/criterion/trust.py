@@ -122,7 +122,8 @@ def swap_odds(answers: Answers, right: np.ndarray, T: np.ndarray) -> dict[tuple[
     between two classes turns P(right) into 1 - P(right) under both labels, so each answer multiplies the odds by one
     over the other. They begin even where T mixes the two MIRRORED or more both ways, and in proportion lower where
     less: labels then look nothing like a swap. Looked at are the pairs that begin even, and those that an answer
-    speaks for: "wrong, it is j" of a kept example, against the estimate.
+    speaks for: "wrong, it is j" of a kept example, against the estimate. Only answers on kept examples count: a dropped
+    one that is right after all speaks for rates that were too high as much as for a swap.
 
     A pair stays open, at even odds, where its kept examples turn out wrong at least as often as right, however little
     the estimate promised; and one that began even does until its odds are below RULED_OUT: swapped classes come there
@@ -136,8 +137,8 @@ def swap_odds(answers: Answers, right: np.ndarray, T: np.ndarray) -> dict[tuple[
     looked_at[answers.label[against], answers.true[against]] = True
     found = {}
     for i, j in np.argwhere(np.triu(looked_at | looked_at.T, 1)).tolist():
-        among = np.isin(answers.label, (i, j)) & np.isin(answers.true, (i, j))
-        wrong, right_ones = (int((of & among & answers.kept).sum()) for of in (answers.wrong, answers.right))
+        among = np.isin(answers.label, (i, j)) & np.isin(answers.true, (i, j)) & answers.kept
+        wrong, right_ones = (int((of & among).sum()) for of in (answers.wrong, answers.right))
         end = float(begin[i, j] * np.exp(odds[among].sum()))
         is_open = wrong >= max(2, right_ones) or (begin[i, j] == 1 and end > RULED_OUT)
         found[i, j] = max(1.0, end) if is_open else end
