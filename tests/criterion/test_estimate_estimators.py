@@ -4,19 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
 
 from smallloss.criterion import transition
 from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.estimate import confident_joint as joint
 from smallloss.criterion.estimate.agreement import agreement
 from smallloss.criterion.estimate.anchor import anchor, dual_t
-from smallloss.criterion.estimate.audited import answers_per_label, audited_draws, clopper_pearson
 from smallloss.criterion.estimate.belief import matrix_with_rates
 from smallloss.criterion.estimate.counting import bridge, count, counting, prior
 from smallloss.criterion.estimate.inputs import top_two
 from smallloss.criterion.estimate.mixture import beta_mixture, gaussian_mixture
-from smallloss.criterion.estimate.trusted import BELIEF, gold, posterior, trusted_counts
 
 FIVE = np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.4, 0.6], [0.1, 0.9]])
 LABELS = np.array([0, 0, 0, 1, 1])
@@ -135,42 +132,3 @@ def test_bridge_is_the_papers_noise_rate_and_can_be_turned_round(c, seed):
     moved, prior_ = matrix_with_rates(T, p, rate, q)
     np.testing.assert_allclose(bridge(moved, prior_), rate, atol=1e-9)
     np.testing.assert_allclose(prior_ @ moved, q, atol=1e-9)
-
-
-def test_gold_rows_and_trusted_counts_by_hand():
-    true = np.array([0, 0, 1, 1, 1])
-    np.testing.assert_allclose(gold(FIVE, true, 2), [[0.8, 0.2], [0.7 / 3, 2.3 / 3]])
-    np.testing.assert_array_equal(gold(FIVE[:1], true[:1], 2)[1], [0, 1])
-    counts = trusted_counts(LABELS, true, 2)
-    np.testing.assert_array_equal(counts, [[2, 0], [1, 2]])
-    joint_ = posterior(np.eye(2), np.array([0.5, 0.5]), counts)
-    np.testing.assert_allclose(joint_, [[2 + BELIEF, 0], [1, 2 + BELIEF]])
-
-
-def test_clopper_pearson():
-    low, high = clopper_pearson(np.array([0.0, 3.0, 10.0]), np.array([10.0, 10.0, 10.0]), 0.95)
-    np.testing.assert_allclose(low, [0, 0.0667, 0.6915], atol=1e-4)
-    np.testing.assert_allclose(high, [0.3085, 0.6525, 1], atol=1e-4)
-
-
-def test_clopper_pearson_covers_at_least_its_level():
-    rates, k = np.linspace(0.01, 0.99, 50), np.arange(21.0)
-    low, high = clopper_pearson(k, np.full(21, 20.0), 0.95)
-    for rate in rates:
-        assert binom.pmf(k, 20, rate)[(low <= rate) & (rate <= high)].sum() >= 0.95
-
-
-def test_answers_are_counted_per_label():
-    wrong, asked = answers_per_label(np.array([0, 0, 2]), np.array([True, False, False]), 3)
-    np.testing.assert_array_equal(wrong, [1, 0, 1])
-    np.testing.assert_array_equal(asked, [2, 0, 1])
-
-
-def test_a_label_with_twenty_answers_has_its_own_rate_and_others_move_by_a_common_shift():
-    draws = np.tile([0.1, 0.2, 0.3], (4000, 1))
-    moved = audited_draws(draws, np.array([15.0, 2.0, 3.0]), np.array([30.0, 10.0, 10.0]), np.random.default_rng(0))
-    low, high = clopper_pearson(np.array([15.0]), np.array([30.0]), 0.9)
-    np.testing.assert_allclose(np.quantile(moved[:, 0], [0.05, 0.95]), [low[0], high[0]], atol=0.02)
-    assert (moved[:, 1] < moved[:, 2]).all()
-    odds = moved / (1 - moved)
-    np.testing.assert_allclose(odds[:, 2] / odds[:, 1], (0.3 / 0.7) / (0.2 / 0.8), rtol=1e-6)
