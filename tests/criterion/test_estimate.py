@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from estimators import confident_joint, joint_noise_rate
 from smallloss.criterion import transition
 from smallloss.criterion.corrupt import corrupt, instance_dependent
 from smallloss.criterion.estimate import Estimate, belief, estimate
-from smallloss.criterion.estimate.confident_joint import confident_joint
-from smallloss.criterion.estimate.confident_joint import noise_rate as joint_rate
 from smallloss.errors import InputError
 
 
@@ -64,7 +63,7 @@ def test_the_interval_covers_and_is_narrow(conditional):
 def test_it_beats_the_confident_joint(conditional):
     P, labels, true, found = conditional
     truth = rates(labels, true, 10)
-    joint = joint_rate(confident_joint(P, labels, 10))
+    joint = joint_noise_rate(confident_joint(P, labels, 10))
     assert np.abs(found.noise_rate - truth).mean() < np.abs(joint - truth).mean()
 
 
@@ -115,7 +114,7 @@ def test_a_hundred_classes():
     network = Network(30_000, 100, seed=5)
     P, labels = network.under(transition.uniform(0.4, 100))
     found, truth = estimate(P, labels), rates(labels, network.true, 100)
-    joint = joint_rate(confident_joint(P, labels, 100))
+    joint = joint_noise_rate(confident_joint(P, labels, 100))
     assert np.abs(found.noise_rate - truth).mean() < np.abs(joint - truth).mean()
     # With some 300 examples of a label its share is far from the expectation: coverage is 0.84 without that chance.
     assert ((found.low <= truth) & (truth <= found.high)).mean() >= 0.88
