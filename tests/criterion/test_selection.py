@@ -65,7 +65,6 @@ def test_ranks_reasons_and_cutoffs_by_hand():
         "n": [10, 2],
         "noise_rate": [0.4, 0.0],
         "proportion": [0.52, 1.0],
-        "quota": [3, 2],
         "kept": [3, 2],
         "likely_wrong": [4, 0],
         "set_aside": [3, 0],

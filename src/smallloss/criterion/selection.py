@@ -117,16 +117,14 @@ class Selection:
 
     def class_table(self) -> dict[str, np.ndarray]:
         """One row per class."""
-        kept, trusted = self.quota.num, self.trusted
         return {
             "label": self.classes,
             "n": self.quota.n,
             "noise_rate": self.quota.noise_rate,
             "proportion": self.quota.proportion,
-            "quota": self.quota.num,
-            "kept": np.bincount(self.class_index[self.mask], minlength=len(self.classes)),
-            "likely_wrong": self.quota.n - trusted,
-            "set_aside": trusted - kept,
+            "kept": self.quota.num,
+            "likely_wrong": self.quota.n - self.trusted,
+            "set_aside": self.trusted - self.quota.num,
             "cutoff": self.cutoff,
         }
 
