@@ -10,7 +10,7 @@ from smallloss.criterion.estimate import estimate
 from smallloss.criterion.known import check_scores, known_last, prior_of, probability_of_label, rates_of
 from smallloss.criterion.labels import encode, encode_among, listed, to_numpy
 from smallloss.criterion.ledger import LossLedger
-from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
+from smallloss.criterion.quota import Gamma, Quota, Rounding, quotas, whole_part
 from smallloss.criterion.remarks import remarks
 from smallloss.criterion.weights import label_scores, weights
 from smallloss.errors import InputError
@@ -155,7 +155,6 @@ def select(
     kappa: float = KAPPA,
     weight_max: Literal["selected", "class"] = "selected",
     rounding: Rounding = "safe",
-    class_size: ClassSize = "observed",
 ) -> Selection:
     """RSL's selection (Algorithm 1, lines 8-14, with Eq. 2): the smallest scores of each class.
 
@@ -171,7 +170,7 @@ def select(
     known_wrong: a mask of labels that somebody found wrong. They come last in their class and count in its rate, which
     is at least their share: none of them is ever selected.
     weight_max: whether l_max of the weights is over the "selected" (the paper) or the "class" (its code).
-    beta, gamma, rounding, class_size: see `quotas`.
+    beta, gamma, rounding: see `quotas`.
     """
     values = np.array(score.mean_loss if isinstance(score, LossLedger) else to_numpy(score), np.float64)
     classes, class_index = encode(labels) if classes is None else encode_among(labels, classes)
@@ -198,11 +197,9 @@ def select(
         beta=beta,
         gamma=gamma,
         rounding=rounding,
-        class_size=class_size,
         classes=names,
     )
-    # A nominal class size may allow more than (1 - eta_k) n_k; what is selected is never called likely wrong.
-    trusted = np.maximum(whole_part((1 - quota.noise_rate) * n), quota.num)
+    trusted = whole_part((1 - quota.noise_rate) * n)
     if upper is not None:
         trusted = _spare(trusted, n, quota.noise_rate, np.asarray(upper), names, notes)
     return Selection(
