@@ -7,7 +7,7 @@ import numpy as np
 
 from smallloss.criterion.audit import mark
 from smallloss.criterion.selection import NEVER_SEEN, REASONS, UNREADABLE
-from smallloss.data.tables import write_table
+from smallloss.data.tables import as_cell, write_table
 from smallloss.report.result import Result
 
 _NEVER_RANKED: dict[str, Any] = {
@@ -29,7 +29,7 @@ def examples_table(result: Result) -> dict[str, Any]:
     `index` counts these rows, as the ledger and the selection do; `true_label` is there only where it is known.
     """
     data = result.dataset
-    names = np.array([*map(_text, data.classes), None], dtype=object)  # the code -1: nothing was predicted
+    names = np.array([*map(as_cell, data.classes), None], dtype=object)  # the code -1: nothing was predicted
     ranked, split = _ranked(result)
     ranked_issue = ranked.pop("is_label_issue")
     table = {
@@ -37,7 +37,7 @@ def examples_table(result: Result) -> dict[str, Any]:
         "label_score": ranked.pop("label_score"),
         "given_label": names[data.labels],
         "predicted_label": names[result.predicted],
-        "id": [_text(name) for name in data.ids],
+        "id": [as_cell(name) for name in data.ids],
         "index": np.arange(len(data)),
         "split": split,
         "score": ranked.pop("score"),
@@ -57,7 +57,7 @@ def _suggestions(result: Result, is_label_issue: np.ndarray) -> dict[str, Any]:
     if result.probability is None:
         return {}
     differs = is_label_issue & (result.predicted >= 0) & (result.predicted != result.dataset.labels)
-    names = np.array([*map(_text, result.dataset.classes), None], dtype=object)
+    names = np.array([*map(as_cell, result.dataset.classes), None], dtype=object)
     return {
         "suggested_label": np.where(differs, names[result.predicted], None),
         "predicted_probability": result.probability,
@@ -76,8 +76,8 @@ def with_unreadable(table: dict[str, Any], result: Result) -> dict[str, Any]:
     if not lost:
         return table
     said: Any = _NEVER_RANKED | {
-        "id": [_text(name) for name in lost],
-        "given_label": [_text(one.label) for one in lost.values()],
+        "id": [as_cell(name) for name in lost],
+        "given_label": [as_cell(one.label) for one in lost.values()],
         "split": "",
         "mean_loss": np.nan,
         "predicted_probability": np.nan,
@@ -104,8 +104,3 @@ def _ranked(result: Result) -> tuple[dict[str, np.ndarray], np.ndarray]:
         for name, blank in _NEVER_RANKED.items():
             columns.setdefault(name, np.full(n, blank, dtype=table[name].dtype))[part.index] = table[name]
     return columns, split
-
-
-def _text(name: str) -> str:
-    """A file name need not be valid Unicode, a table cell must be: stray bytes are escaped."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
