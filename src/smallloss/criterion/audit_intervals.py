@@ -10,6 +10,7 @@ from scipy.special import bdtr, betaincinv, expit, logit, ndtri
 from scipy.stats import binom
 
 from smallloss.criterion.audit import Answers, Ranked
+from smallloss.criterion.log_odds import common_shift
 from smallloss.criterion.selection import SAFETY_LEVEL
 
 LEVEL = 0.95
@@ -213,7 +214,9 @@ def corrected(answers: Answers, selection: Ranked, rates: Any, low: Any = None, 
     if contradicted:
         source = [SHIFTED] * len(before)
         targets = (_mean(believed(answers, selection), whole), whole.low, whole.high)
-        out = np.array([expit(x + _shift(odds[0], weight, target)) for x, target in zip(odds, targets, strict=True)])
+        out = np.array(
+            [expit(x + common_shift(odds[0], weight, target)) for x, target in zip(odds, targets, strict=True)]
+        )
     for k in [k for k in range(len(before)) if answers.counts(k)[1].sum() >= OWN]:
         own, belief = noise_rate(answers, selection, k, RATE_LEVEL), believed(answers, selection, k)
         now, lowest, highest = out[:, k]
@@ -276,9 +279,3 @@ def _worth(rate: float, width: float) -> np.ndarray:
     """(wrong, right) answers that leave a rate as uncertain as an estimate with an interval of this width is."""
     deviation = width / (2 * ndtri((1 + RATE_LEVEL) / 2))
     return np.array([rate, 1 - rate]) * max(rate * (1 - rate) / deviation**2 - 1, 1.0)
-
-
-def _shift(odds: np.ndarray, weight: np.ndarray, target: float) -> float:
-    """The common shift of all log odds with which the rates average to `target`."""
-    target = float(np.clip(target, 1e-6, 1 - 1e-6))
-    return float(brentq(lambda shift: weight @ expit(odds + shift) - target, -60, 60))
