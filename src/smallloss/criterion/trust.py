@@ -23,6 +23,7 @@ from smallloss.criterion.data_verdict import (
     some,
 )
 from smallloss.criterion.estimate import Estimate
+from smallloss.criterion.estimate.inputs import ROW_SUM_TOLERANCE
 from smallloss.criterion.labels import encode_among, to_numpy
 from smallloss.criterion.verdict import Break, quoted
 from smallloss.errors import InputError
@@ -255,7 +256,7 @@ def _checked(estimate: Estimate, selection: Ranked, probabilities: Any, labels: 
     g = np.array(to_numpy(probabilities), np.float64)
     if g.shape != (len(y), len(names)):
         raise InputError(f"probabilities have shape {g.shape}: expected ({len(y)}, {len(names)}).")
-    bad = ~((g >= 0).all(1) & (np.abs(g.sum(1) - 1) <= 0.01)) & (selection.rank_in_class > 0)
+    bad = ~((g >= 0).all(1) & (np.abs(g.sum(1) - 1) <= ROW_SUM_TOLERANCE)) & (selection.rank_in_class > 0)
     if bad.any():
         i = int(bad.argmax())
         raise InputError(

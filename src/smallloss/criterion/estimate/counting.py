@@ -106,7 +106,11 @@ def prior(T: Matrix, frequencies: Vector, counted: float, centre: Vector | None 
 
 
 def bridge(T: Matrix, p: Vector) -> Vector:
-    """η_k = 1 - p_k T_kk / sum_i p_i T_ik (methods 8); 0 for a label that nothing carries. T may be a stack."""
+    """η_k = 1 - p_k T_kk / sum_i p_i T_ik (methods 8); 0 for a label that nothing carries. T may be a stack.
+
+    Apart from `transition.noise_rate`, which makes c^2 products of each matrix, too many of hundreds of them; and
+    truncated quotas hang on the last bit of that one.
+    """
     right = p * np.diagonal(T, axis1=-2, axis2=-1)
     labelled = (p[..., None, :] @ T)[..., 0, :]
     return 1 - np.divide(right, labelled, out=np.ones_like(right), where=labelled > 0)
