@@ -16,7 +16,7 @@ from smallloss.data.image_folder import is_picture
 from smallloss.data.own_table import OwnTable, is_table, read_own_table
 from smallloss.data.picture_files import picture_files, seen_from
 from smallloss.data.source import load
-from smallloss.data.tables import CLEANLAB, read_table, write_table
+from smallloss.data.table_files import CLEANLAB, read_table, write_table
 from smallloss.errors import InputError
 from smallloss.files import write_json
 from smallloss.report import formats

@@ -13,7 +13,7 @@ from smallloss import methods
 from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import conflict_table
 from smallloss.data.seen import Seen
-from smallloss.data.tables import write_table
+from smallloss.data.table_files import write_table
 from smallloss.files import write_json, write_npz
 from smallloss.learning.classifier import MODEL, Classifier
 from smallloss.methods.presets import Settings

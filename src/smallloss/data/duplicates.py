@@ -7,7 +7,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from smallloss.data.dataset import Dataset
-from smallloss.data.tables import as_cell
+from smallloss.data.table_files import as_cell
 
 _CHUNK = 4096
 _BITS = 3  # of 64 in which the difference hashes of near duplicates may differ

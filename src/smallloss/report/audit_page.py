@@ -9,7 +9,7 @@ import numpy as np
 
 from smallloss import files
 from smallloss.data.dataset import Dataset
-from smallloss.data.tables import defuse
+from smallloss.data.table_files import defuse
 from smallloss.data.tabular import Rows
 from smallloss.report.pictures import embedded, thumbnail
 from smallloss.report.templates import environment

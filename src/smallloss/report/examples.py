@@ -7,7 +7,7 @@ import numpy as np
 
 from smallloss.criterion.audit import mark
 from smallloss.criterion.selection import NEVER_SEEN, REASONS, UNREADABLE
-from smallloss.data.tables import as_cell, write_table
+from smallloss.data.table_files import as_cell, write_table
 from smallloss.report.result import Result
 
 _NEVER_RANKED: dict[str, Any] = {
