@@ -1,12 +1,13 @@
 """The examples table: one row per input example, in input order, held-out and unreadable ones included."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from smallloss.criterion.audit import mark
-from smallloss.criterion.selection import NEVER_SEEN, REASONS, UNREADABLE
+from smallloss.criterion.audit import NONE
+from smallloss.criterion.selection import LIKELY_WRONG, NEVER_SEEN, REASONS, SAFETY, UNREADABLE
 from smallloss.data.table_files import as_cell, write_table
 from smallloss.report.result import Result
 
@@ -62,6 +63,27 @@ def _suggestions(result: Result, is_label_issue: np.ndarray) -> dict[str, Any]:
         "suggested_label": np.where(differs, names[result.predicted], None),
         "predicted_probability": result.probability,
     }
+
+
+def mark(table: dict[str, Any], class_index: np.ndarray, classes: Sequence[Any], pinned: Mapping[int, int]) -> None:
+    """Write the answers into a table of examples: the wrong flagged with their new label, the right cleared.
+
+    What was marked before stays, unless it is answered anew; no suggestion of the network stands beside an answer.
+    """
+    for name in ("audit_answer", "audited_label"):
+        table.setdefault(name, np.full(len(class_index), None, object))
+    for i, true in pinned.items():
+        right = true == class_index[i]
+        table["is_label_issue"][i] = not right
+        table["label_score"][i] = float(right)
+        table["audit_answer"][i] = "right" if right else "none" if true == NONE else "wrong"
+        table["audited_label"][i] = None if true == NONE else classes[true]
+        if "suggested_label" in table:
+            table["suggested_label"][i] = None
+        if not right:
+            table["selected"][i], table["weight"][i], table["reason"][i] = False, 0.0, REASONS[LIKELY_WRONG]
+        elif table["reason"][i] == REASONS[LIKELY_WRONG]:
+            table["reason"][i] = REASONS[SAFETY]  # not learnt from, but nothing is wrong with it
 
 
 def write_examples(result: Result, folder: str | Path) -> list[Path]:
