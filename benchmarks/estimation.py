@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from common import record
+from common import RESULTS, record
 from estimators import beta_mixture, confident_joint, dual_t, gaussian_mixture, joint_noise_rate
 from fashion import Data, Fashion
 from smallloss.criterion.estimate import Estimate, estimate
@@ -147,7 +147,7 @@ def main() -> None:
     options.add_argument("--cleanlab", action="store_true", help="also cleanlab, which must be installed")
     options.add_argument("--examples", type=int, default=45_000)
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--out", type=Path, default=Path("benchmarks/results/estimation_cpu.jsonl"))
+    options.add_argument("--out", type=Path, default=RESULTS / "estimation_cpu.jsonl")
     asked = options.parse_args()
     for path in asked.npz:
         data, made = read_npz(path)

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from cells import Cell, cell, datasets
-from common import commit, hardware, record
+from common import RESULTS, commit, hardware, named_values, record
 from smallloss.criterion.ledger import LossLedger
 from smallloss.learning.task import Task
 from smallloss.methods import presets
@@ -55,7 +55,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("cells", nargs="+")
     options.add_argument("--data", type=Path, required=True, help="holds cifar-10-batches-bin and cifar-100-binary")
-    options.add_argument("--out", type=Path, default=Path("benchmarks/results/table1.jsonl"))
+    options.add_argument("--out", type=Path, default=RESULTS / "table1.jsonl")
     options.add_argument("--preset", default="fast")
     options.add_argument("--device", default="cuda")
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
@@ -64,7 +64,7 @@ def main() -> None:
     options.add_argument("--probabilities", type=Path, help="a folder for predictions out of sample")
     asked = options.parse_args()
     data = datasets(asked.data)
-    settings = presets.change(presets.get(asked.preset), dict(pair.split("=", 1) for pair in asked.set))
+    settings = presets.change(presets.get(asked.preset), named_values(asked.set))
     for name in asked.cells:
         for seed in range(asked.first_seed, asked.first_seed + asked.seeds):
             one = cell(name, data, seed)
