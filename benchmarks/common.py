@@ -55,6 +55,6 @@ def record(path: Path, row: dict[str, Any], made: dict[str, Any] | None = None) 
 def _place(word: str) -> str:
     """A place as a reader has it: absolute folders are theirs to choose."""
     path = Path(word)
-    if not path.is_absolute() or not path.exists():
+    if not path.is_absolute() or not path.parent.exists():  # --out need not exist yet
         return word
     return "FOLDER" if path.is_dir() else f"FOLDER/{path.name}"
