@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from smallloss.criterion.corrupt import authors_noise, authors_split
-from smallloss.criterion.selection import precision_recall, select
+from smallloss.criterion.selection import precision_recall, select, select_globally
 from smallloss.criterion.transition import from_spec
 from smallloss.data.cifarn import human_labels
 from smallloss.data.dataset import Dataset
@@ -53,6 +53,11 @@ class Cell:
         share = select(score[self.train], labels, beta=0.0, gamma="none", **known)
         chosen = select(score[self.train], labels, **known)
         return tuple(100 * precision_recall(one.mask, self.right)[0] for one in (share, chosen))  # type: ignore[return-value]
+
+    def global_precision(self, score: np.ndarray) -> float:
+        """Table 1, "Only Mean Loss": as many as carry their true label, classes ignored; in percent."""
+        mask = select_globally(score[self.train], float(self.right.mean()))
+        return 100 * precision_recall(mask, self.right).precision
 
 
 def cell(name: str, data: dict[str, Dataset], seed: int = 0) -> Cell:

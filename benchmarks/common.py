@@ -6,17 +6,19 @@ import platform
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).resolve().parent / "results"
 
 
 def commit() -> str:
     """The commit measured; given by SMALLLOSS_COMMIT where the tree travelled without its history."""
     if "SMALLLOSS_COMMIT" in os.environ:
         return os.environ["SMALLLOSS_COMMIT"]
-    done = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
+    asked = ["git", "rev-parse", "--short=12", "HEAD"]
+    done = subprocess.run(asked, cwd=RESULTS.parent, capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"
 
 
@@ -26,6 +28,11 @@ def hardware() -> str:
     if torch.cuda.is_available():
         return f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
     return f"{platform.machine()} CPU, {os.cpu_count()} cores, torch {torch.__version__}"
+
+
+def named_values(pairs: Iterable[str]) -> dict[str, str]:
+    """What --set was given: NAME=VALUE, each."""
+    return dict(pair.split("=", 1) for pair in pairs)
 
 
 def record(path: Path, row: dict[str, Any], made: dict[str, Any] | None = None) -> None:
@@ -48,6 +55,6 @@ def record(path: Path, row: dict[str, Any], made: dict[str, Any] | None = None) 
 def _place(word: str) -> str:
     """A place as a reader has it: absolute folders are theirs to choose."""
     path = Path(word)
-    if not path.is_absolute() or not path.exists():
+    if not path.is_absolute() or not path.parent.exists():  # --out need not exist yet
         return word
     return "FOLDER" if path.is_dir() else f"FOLDER/{path.name}"

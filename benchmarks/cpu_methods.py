@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from common import record
+from common import RESULTS, named_values, record
 from fashion import LOOKS_LIKE, C
 from smallloss import methods
 from smallloss.criterion.corrupt import corrupt
@@ -43,13 +43,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("cells", nargs="+")
     options.add_argument("--data", type=Path, required=True)
-    options.add_argument("--out", type=Path, default=Path("benchmarks/results/cpu_methods.jsonl"))
+    options.add_argument("--out", type=Path, default=RESULTS / "cpu_methods.jsonl")
     options.add_argument("--method", default="cross_entropy,rsl,rsl_wm")
     options.add_argument("--n", type=int, default=10_000)
     options.add_argument("--seeds", type=int, default=1)
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     asked = options.parse_args()
-    changes = dict(pair.split("=", 1) for pair in asked.set)
+    changes = named_values(asked.set)
     for seed in range(asked.seeds):
         for name in asked.cells:
             T = from_spec(name, C, LOOKS_LIKE)

@@ -18,15 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from common import record
+from common import RESULTS, record
+from estimators import beta_mixture, confident_joint, dual_t, gaussian_mixture, joint_noise_rate
 from fashion import Data, Fashion
 from smallloss.criterion.estimate import Estimate, estimate
-from smallloss.criterion.estimate.anchor import dual_t
-from smallloss.criterion.estimate.confident_joint import confident_joint, noise_rate
-from smallloss.criterion.estimate.mixture import beta_mixture, gaussian_mixture
 from smallloss.criterion.selection import SAFETY_LEVEL, Selection, precision_recall, select
-from smallloss.criterion.transition import noise_rate as bridge
-from smallloss.criterion.transition import prior_from_labels
+from smallloss.criterion.transition import noise_rate, prior_from_labels
 
 CELLS = (
     "none", "uniform:0.3", "uniform:0.5", "uniform:0.7", "pairwise:0.2", "pairwise:0.4", "structured:0.2",
@@ -95,9 +92,9 @@ def estimators(data: Data, truth: Truth) -> Iterator[tuple[str, Row]]:
     ours = estimate(P, labels, contradicted=contradicted(data))
     row = truth.of_rates(ours.noise_rate) | truth.of_interval(ours)
     yield "ours", row | (truth.of_selection(data["score"], ours) if "score" in data else {})
-    yield "confident joint", truth.of_rates(noise_rate(confident_joint(P, labels, c)))
+    yield "confident joint", truth.of_rates(joint_noise_rate(confident_joint(P, labels, c)))
     T = dual_t(P, labels, c)
-    yield "dual-T", truth.of_rates(bridge(T, prior_from_labels(T, counts)))
+    yield "dual-T", truth.of_rates(noise_rate(T, prior_from_labels(T, counts)))
     disagree = np.bincount(labels[P.argmax(axis=1) != labels], minlength=c) / np.maximum(counts, 1)
     yield "argmax disagreement", truth.of_rates(disagree)
     if "score" in data:
@@ -150,7 +147,7 @@ def main() -> None:
     options.add_argument("--cleanlab", action="store_true", help="also cleanlab, which must be installed")
     options.add_argument("--examples", type=int, default=45_000)
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--out", type=Path, default=Path("benchmarks/results/estimation_cpu.jsonl"))
+    options.add_argument("--out", type=Path, default=RESULTS / "estimation_cpu.jsonl")
     asked = options.parse_args()
     for path in asked.npz:
         data, made = read_npz(path)

@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, conv2d, relu
 
 from cells import Cell
-from common import RESULTS, record
+from common import RESULTS, named_values, record
 from folder import clean, measure, rate_error, true_rates, write_folder
 from scores import precisions, watch
 from smallloss.criterion.corrupt import corrupt
@@ -157,7 +157,7 @@ def study(view: str, dataset: Dataset, facts: dict[str, float], asked: argparse.
         T = from_spec(name, len(dataset.classes), CIFAR10_MAP)
         noisy = dataset.with_labels(corrupt(truth, T, asked.seed))
         one = Cell(name, asked.seed, noisy, np.arange(N), np.empty(0, np.int64), Noise(transition=T, prior="uniform"))
-        settings = presets.choose("cpu", "cpu", noisy, changes=dict(pair.split("=", 1) for pair in asked.set))
+        settings = presets.choose("cpu", "cpu", noisy, changes=named_values(asked.set))
         stage, seconds = watch(one, settings, "cpu")
         losses, margins = (np.stack(column) for column in zip(*stage.kept["average"], strict=True))
         late = slice(len(losses) // 2, None)

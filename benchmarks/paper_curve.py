@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from common import record
+from common import RESULTS, record
 
 _TABLE2 = Path(__file__).with_name("table2.py")
 
@@ -54,7 +54,7 @@ def main() -> None:
     options.add_argument("--parts", type=int, default=2, help="starts within these seconds, each of them killed")
     options.add_argument("--device", default="cuda")
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    options.add_argument("--out", type=Path, default=Path("benchmarks/results/paper_curve.jsonl"))
+    options.add_argument("--out", type=Path, default=RESULTS / "paper_curve.jsonl")
     asked = options.parse_args()
     begun, kills = time.perf_counter(), 0
     while kills < asked.parts and not train(asked, asked.seconds / asked.parts):

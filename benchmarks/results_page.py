@@ -3,9 +3,9 @@
 python benchmarks/results_page.py
 """
 
+from common import RESULTS
 from results_beyond import demos, estimation, folders, frozen, verdicts
 from results_paper import accuracy, precision, selection_speed, speed, trials, without_gpu
-from results_tools import HERE
 
 BLANK = """## Not measured yet, or missed
 
@@ -26,7 +26,7 @@ def main() -> None:
         speed(), precision(), accuracy(), without_gpu(), trials(), estimation(), verdicts(), folders(), frozen(),
         demos(), selection_speed(), BLANK,
     ]  # fmt: skip
-    (HERE.parent / "docs" / "results.md").write_text("\n".join(parts), encoding="utf-8")
+    (RESULTS.parents[1] / "docs" / "results.md").write_text("\n".join(parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
 """What the sections of docs/results.md are made with: lines of results, tables, and where they come from."""
 
 import json
-from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+from common import RESULTS
 
 
 def lines(name: str) -> list[dict[str, Any]]:
-    path = HERE / "results" / name
+    path = RESULTS / name
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 

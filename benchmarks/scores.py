@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from cells import Cell, cell, datasets
-from common import record
+from common import RESULTS, named_values, record
 from smallloss.criterion.ledger import LossLedger
 from smallloss.learning.scoring import score
 from smallloss.learning.stage import Stage
@@ -59,13 +59,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("cells", nargs="+")
     options.add_argument("--data", type=Path, required=True, help="holds cifar-10-batches-bin and cifar-100-binary")
-    options.add_argument("--out", type=Path, default=Path("benchmarks/results/scores.jsonl"))
+    options.add_argument("--out", type=Path, default=RESULTS / "scores.jsonl")
     options.add_argument("--preset", default="fast")
     options.add_argument("--device", default="cuda")
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     asked = options.parse_args()
     data = datasets(asked.data)
-    settings = presets.change(presets.get(asked.preset), dict(pair.split("=", 1) for pair in asked.set))
+    settings = presets.change(presets.get(asked.preset), named_values(asked.set))
     for name in asked.cells:
         one = cell(name, data)
         stage, seconds = watch(one, settings, asked.device)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cells import Cell, cell, datasets
-from common import record
+from common import RESULTS, named_values, record
 from smallloss import methods
 from smallloss.learning import checkpoint
 from smallloss.learning.task import Task
@@ -50,7 +50,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("cells", nargs="+")
     options.add_argument("--data", type=Path, required=True, help="holds cifar-10-batches-bin and cifar-100-binary")
-    options.add_argument("--out", type=Path, default=Path("benchmarks/results/table2.jsonl"))
+    options.add_argument("--out", type=Path, default=RESULTS / "table2.jsonl")
     options.add_argument("--method", default="rsl_wm", help="one, or several with commas: they share stage 1")
     options.add_argument("--preset", default="fast")
     options.add_argument("--device", default="cuda")
@@ -60,7 +60,7 @@ def main() -> None:
     options.add_argument("--probabilities", type=Path, help="a folder for predictions out of sample, as in table1.py")
     asked = options.parse_args()
     data = datasets(asked.data)
-    settings = presets.change(presets.get(asked.preset), dict(pair.split("=", 1) for pair in asked.set))
+    settings = presets.change(presets.get(asked.preset), named_values(asked.set))
     for name in asked.cells:
         for seed in range(asked.seeds):
             one = cell(name, data, seed)

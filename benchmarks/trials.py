@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from cells import cell, datasets
-from common import record
+from common import RESULTS, named_values, record
 from smallloss.methods import presets
 from smallloss.methods.small_loss import warm_up
 from table2 import run
@@ -20,22 +20,22 @@ def main() -> None:
     options.add_argument("cell")
     options.add_argument("trials", nargs="+")
     options.add_argument("--data", type=Path, required=True, help="holds cifar-10-batches-bin and cifar-100-binary")
-    options.add_argument("--out", type=Path, default=Path("benchmarks/results/trials.jsonl"))
+    options.add_argument("--out", type=Path, default=RESULTS / "trials.jsonl")
     options.add_argument("--preset", default="fast")
     options.add_argument("--device", default="cuda")
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for all trials")
     asked = options.parse_args()
-    common = dict(pair.split("=", 1) for pair in asked.set)
-    base = presets.change(presets.get(asked.preset), common)
+    everywhere = named_values(asked.set)
+    base = presets.change(presets.get(asked.preset), everywhere)
     one = cell(asked.cell, datasets(asked.data))
     task = one.task(asked.device)
     warm_up(task, base)
     for trial in asked.trials:
-        changes = {} if trial == "base" else dict(pair.split("=", 1) for pair in trial.split(","))
+        changes = {} if trial == "base" else named_values(trial.split(","))
         row = run(one, "rsl_wm", presets.change(base, changes), task)
         stage = row["stage_seconds"]["rsl_wm"]
         print(f"{trial}: best {row['best']:.2f} last {row['last']:.2f}, {stage:.0f} s, {row['curve']}", flush=True)
-        record(asked.out, {"trial": trial, "all": common} | row)
+        record(asked.out, {"trial": trial, "all": everywhere} | row)
 
 
 if __name__ == "__main__":

@@ -56,10 +56,10 @@ def make_net() -> Callable[..., Any]:
     def make(width: int = 4, seed: int = 0) -> Any:
         import torch
 
-        from smallloss.models import build
+        from smallloss.models.small_convnet import SmallConvNet
 
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            return build("small-convnet", classes=CLASSES, in_shape=(3, 8, 8), width=width)
+            return SmallConvNet(CLASSES, (3, 8, 8), width)
 
     return make

@@ -17,7 +17,7 @@ from smallloss.auditing import audit, read_back, read_run
 from smallloss.criterion.estimate import Estimate
 from smallloss.criterion.trust import judge
 from smallloss.data.npz import read_npz
-from smallloss.data.tables import read_table
+from smallloss.data.table_files import read_table
 
 COMMAND = [sys.executable, "-c", "from smallloss.cli import main; main()"]
 

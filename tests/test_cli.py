@@ -99,7 +99,7 @@ def test_corrupt_keeps_every_row_and_column(ending, tmp_path):
     source.write_text("file,label\n" + "".join(f"{i}.png,{names[i % 3]}\n" for i in range(300)))
     out = tmp_path / f"noisy.{ending}"
     said = run("corrupt", source, "--noise", "uniform:0.6", "--out", out, "--seed", 3).stdout
-    from smallloss.data.tables import read_table
+    from smallloss.data.table_files import read_table
 
     columns = read_table(out).to_pydict()
     assert columns["file"] == [f"{i}.png" for i in range(300)]
@@ -140,7 +140,7 @@ def test_select_from_recorded_losses(ending, tmp_path):
     said = run("select", source, "--out", out, "--noise-rate", "0.3").stdout
     assert "50 rows" in said
     from smallloss import select
-    from smallloss.data.tables import read_table
+    from smallloss.data.table_files import read_table
 
     expected = select(losses, labels, noise_rate=0.3)
     columns = read_table(out).to_pydict()

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -133,9 +134,11 @@ def test_check_and_corrupt_need_no_torch(tmp_path):
         assert done.returncode == 0, done.stderr
 
 
-def test_what_the_package_offers_is_there():
-    assert set(smallloss.__all__) <= set(dir(smallloss))
-    for name in smallloss.__all__:
-        assert getattr(smallloss, name) is not None
+def test_what_the_package_offers_is_there_and_type_checkers_see_the_same():
+    offered = {name: getattr(smallloss, name) for name in smallloss.__all__ if name != "__version__"}
+    tree = ast.parse((ROOT / "__init__.py").read_text(encoding="utf-8"))
+    (only_checked,) = (node for node in tree.body if isinstance(node, ast.If))  # if TYPE_CHECKING
+    aliases = [(node.module, alias) for node in only_checked.body for alias in node.names]
+    assert {alias.asname: getattr(import_module(home), alias.name) for home, alias in aliases} == offered
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = smallloss.nothing

@@ -10,7 +10,7 @@ from PIL import Image
 from torch import nn
 
 import smallloss as sl
-from smallloss.data.tables import read_table
+from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
 
 NAMES = np.array(["cat", "=dog", "eel"])

@@ -11,7 +11,7 @@ from PIL import Image
 
 import smallloss as sl
 from smallloss.auditing import audit
-from smallloss.data.tables import read_table
+from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
 from smallloss.exporting import export
 

@@ -11,13 +11,9 @@ Every measurement is one line in benchmarks/results/speed_selection.jsonl.
 """
 
 import argparse
-import json
 import multiprocessing
 import os
-import platform
 import re
-import shlex
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -27,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import RESULTS, record
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import select
 
-ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "benchmarks" / "results" / "speed_selection.jsonl"
 SCORES = {
     "distinct": lambda score: score,
     "float32": lambda score: score.astype(np.float32).astype(np.float64),  # some ties in every class
@@ -125,21 +121,6 @@ def in_a_process_of_its_own(work: Callable[..., dict[str, Any]], *arguments: Any
         return pool.apply(work, arguments)
 
 
-def setting() -> dict[str, Any]:
-    cpu = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
-    commit, changed = (
-        subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-        for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "src"])
-    )
-    return {
-        "commit": commit + ("+changes" if changed else ""),
-        "hardware": f"{cpu[1] if cpu else platform.processor()}, {os.cpu_count()} cores",
-        "threads": os.environ.get("OMP_NUM_THREADS", "default"),
-        "numpy": np.__version__,
-        "command": shlex.join(["python", *sys.argv]),
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("part", choices=["select", "ledger"])
@@ -149,6 +130,7 @@ def main() -> None:
     parser.add_argument("--given", choices=["loss", "logits"], default="loss", help="what update is given")
     parser.add_argument("--repeats", type=int, default=None, help="3 for select, 300 for ledger")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=RESULTS / "speed_selection.jsonl")
     options = parser.parse_args()
     start = perf_counter()
     if options.part == "select":
@@ -157,12 +139,11 @@ def main() -> None:
     else:
         case = {"batch": 1024, "given": options.given, "seed": options.seed}
         found = in_a_process_of_its_own(measure_ledger, options.given, options.seed, options.repeats or 300)
-    line = {"part": options.part, **case, **found, "seconds": perf_counter() - start, **setting()}
+    line = {"part": options.part, **case, **found, "seconds": perf_counter() - start}
+    line |= {"threads": os.environ.get("OMP_NUM_THREADS", "default"), "numpy": np.__version__}
     for name, value in line.items():
         print(f"{name:20} {value:,.6g}" if isinstance(value, float) else f"{name:20} {value}")
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    with RESULTS.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+    record(options.out, line)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Stage 1 (augment, train, score every example after each epoch) against what a user would do instead.
 
-    python benchmarks/speed/stage1.py --out benchmarks/results/speed_stage1.jsonl
+    python benchmarks/speed/stage1.py
 
 All sides in one run, on one card, WRN-28-2, batch 128, bf16, channels_last, fused SGD:
 (a) the usual loop done well: a DataLoader with workers, pinned memory, per-image transforms, scoring by the same
@@ -18,7 +18,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import record
+from common import RESULTS, record
 from smallloss.criterion.ledger import LossLedger
 from smallloss.data.dataset import Dataset
 from smallloss.learning.recipe import Recipe
@@ -178,7 +178,7 @@ def _step(module: torch.nn.Module, optimiser: torch.optim.Optimizer, x: torch.Te
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--out", type=Path, default=Path("benchmarks/results/speed_stage1.jsonl"))
+    options.add_argument("--out", type=Path, default=RESULTS / "speed_stage1.jsonl")
     options.add_argument("--net", default="wrn-28-2")
     options.add_argument("--batch", type=int, default=128)
     options.add_argument("--examples", type=int, default=45_000)

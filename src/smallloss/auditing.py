@@ -22,7 +22,7 @@ from smallloss.criterion.trust import judge
 from smallloss.criterion.verdict import quoted
 from smallloss.data.dataset import Dataset
 from smallloss.data.npz import read_npz
-from smallloss.data.tables import as_cell, by_spelling, defuse, read_table
+from smallloss.data.table_files import as_cell, by_spelling, defuse, read_table
 from smallloss.errors import InputError
 from smallloss.report.audit_page import COLUMNS, Question, shown_inputs, write_audit_page
 from smallloss.report.audit_result import AuditResult

@@ -162,11 +162,14 @@ def select(
     """Rank and select from losses recorded elsewhere."""
     from rich.console import Console
 
+    from smallloss.criterion.quota import Gamma
     from smallloss.jobs import select_file
     from smallloss.report.terminal import render_selection
+    from smallloss.values import converted
 
+    balance = converted(gamma, Gamma, "--gamma")
     selection = select_file(
-        losses, out, noise_rate=noise_rate, transition=transition, prior=prior, beta=beta, gamma=_gamma(gamma)
+        losses, out, noise_rate=noise_rate, transition=transition, prior=prior, beta=beta, gamma=balance
     )
     render_selection(selection, Console())
     print(f"{out}: {len(selection.mask)} rows")
@@ -234,13 +237,6 @@ def predict(
     from smallloss import predicting
 
     print(f"{out}: {predicting.in_words(predicting.predict(run, data, out, device=device, progress=None))}")
-
-
-def _gamma(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _pairs(texts: list[str]) -> dict[str, str]:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from smallloss import auditing
-from smallloss.criterion.audit import mark
 from smallloss.criterion.selection import REASONS, UNREADABLE
 from smallloss.criterion.verdict import quoted
 from smallloss.data.dataset import Dataset
@@ -16,10 +15,11 @@ from smallloss.data.image_folder import is_picture
 from smallloss.data.own_table import OwnTable, is_table, read_own_table
 from smallloss.data.picture_files import picture_files, seen_from
 from smallloss.data.source import load
-from smallloss.data.tables import CLEANLAB, read_table, write_table
+from smallloss.data.table_files import CLEANLAB, read_table, write_table
 from smallloss.errors import InputError
 from smallloss.files import write_json
 from smallloss.report import formats
+from smallloss.report.examples import mark
 from smallloss.report.exported import Exported, left_out_of_csv
 from smallloss.report.formats import KEEP, Columns
 from smallloss.run_folder import read_config

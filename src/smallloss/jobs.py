@@ -14,7 +14,7 @@ from smallloss.data.matrix import read_transition
 from smallloss.data.npz import read_npy
 from smallloss.data.rates import read_rates
 from smallloss.data.scores import read_scores
-from smallloss.data.tables import read_table, write_table
+from smallloss.data.table_files import read_table, write_table
 from smallloss.errors import InputError
 
 

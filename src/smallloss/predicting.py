@@ -11,7 +11,7 @@ from smallloss.criterion.verdict import one_line
 from smallloss.data.new_examples import NewExamples, load_new
 from smallloss.data.pictures import read_pictures
 from smallloss.data.table import new_rows
-from smallloss.data.tables import as_cell, require_ending, write_table
+from smallloss.data.table_files import as_cell, require_ending, write_table
 from smallloss.errors import InputError
 from smallloss.jobs import refuse_overwriting
 from smallloss.learning.classifier import Classifier, load_classifier

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
-from torch.nn.parameter import is_lazy
 
 from smallloss import methods
 from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import conflict_table
 from smallloss.data.seen import Seen
-from smallloss.data.tables import write_table
+from smallloss.data.table_files import write_table
 from smallloss.files import write_json, write_npz
 from smallloss.learning.classifier import MODEL, Classifier
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned
 from smallloss.methods.unknown_noise import NoiseFound
 from smallloss.models import build
+from smallloss.models.digest import weights_digest
 from smallloss.report.examples import write_examples
 from smallloss.report.page import write_page
 from smallloss.report.result import Result
@@ -96,7 +96,7 @@ def _digests(net: Any, dataset: Dataset) -> dict[str, str]:
     A function is called once for its layers alone; its weights are drawn anew for each stage.
     """
     if isinstance(net, nn.Module):
-        return {"layers": _layers(net), "weights": _weights(net)}
+        return {"layers": _layers(net), "weights": weights_digest(net)[:_DIGITS]}
     with torch.random.fork_rng(devices=[]):
         return {"layers": _layers(build(net, classes=len(dataset.classes), in_shape=dataset.in_shape))}
 
@@ -104,15 +104,6 @@ def _digests(net: Any, dataset: Dataset) -> dict[str, str]:
 def _layers(module: nn.Module) -> str:
     words = re.sub(r" at 0x[0-9a-f]+", "", repr(module))  # an object without words says where it lies in memory
     return hashlib.sha256(words.encode()).hexdigest()[:_DIGITS]
-
-
-def _weights(module: nn.Module) -> str:
-    digest = hashlib.sha256()
-    for name, tensor in module.state_dict().items():
-        digest.update(name.encode())
-        if isinstance(tensor, torch.Tensor) and not is_lazy(tensor):  # that has no values before it has seen an input
-            digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()[:_DIGITS]
 
 
 def net_name(net: Any) -> str | None:

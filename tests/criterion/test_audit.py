@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smallloss.criterion import audit_intervals as proof
-from smallloss.criterion.audit import NONE, UNSURE, draw, found_wrong, mark, pin, pins, read_answers
+from smallloss.criterion.audit import NONE, UNSURE, draw, found_wrong, pin, pins, read_answers
 from smallloss.criterion.selection import select
 from smallloss.errors import InputError
 
@@ -97,14 +97,6 @@ def test_pinned_examples_are_respected_by_a_later_selection() -> None:
     assert selection.rank_in_class.tolist() == [4, 2, 3, 1, 4, 1, 2, 3]
     assert selection.mask[3]
     assert not selection.mask[[0, 4]].any()
-    table = selection.table()
-    mark(table, labels, ["cat", "dog"], pinned)
-    assert table["audited_label"].tolist() == ["dog", None, None, "cat", None, None, None, None]
-    assert table["audit_answer"].tolist() == ["wrong", None, None, "right", "none", None, None, None]
-    assert table["is_label_issue"][[0, 3, 4]].tolist() == [True, False, True]
-    assert table["label_score"][[0, 3, 4]].tolist() == [0, 1, 0]
-    assert table["reason"][0] == "likely wrong"
-    assert not table["selected"][0]
 
 
 @pytest.mark.parametrize("rate", [0.2, 0.05])

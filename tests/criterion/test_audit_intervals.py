@@ -11,7 +11,20 @@ from scipy.stats import binom, binomtest, hypergeom
 
 from smallloss.criterion import audit_intervals as proof
 from smallloss.criterion.audit import NONE, UNSURE, Answers
-from smallloss.criterion.audit_intervals import stratified
+from smallloss.criterion.audit_intervals import clopper_pearson, stratified
+
+
+def test_clopper_pearson() -> None:
+    low, high = clopper_pearson(np.array([0.0, 3.0, 10.0]), np.array([10.0, 10.0, 10.0]), 0.95)
+    np.testing.assert_allclose(low, [0, 0.0667, 0.6915], atol=1e-4)
+    np.testing.assert_allclose(high, [0.3085, 0.6525, 1], atol=1e-4)
+
+
+def test_clopper_pearson_covers_at_least_its_level() -> None:
+    rates, k = np.linspace(0.01, 0.99, 50), np.arange(21.0)
+    low, high = clopper_pearson(k, np.full(21, 20.0), 0.95)
+    for rate in rates:
+        assert binom.pmf(k, 20, rate)[(low <= rate) & (rate <= high)].sum() >= 0.95
 
 
 @pytest.mark.parametrize("wrong", [0, 1, 7, 40])

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from estimators import confident_joint, joint_noise_rate
 from smallloss.criterion import transition
 from smallloss.criterion.corrupt import corrupt, instance_dependent
 from smallloss.criterion.estimate import Estimate, belief, estimate
-from smallloss.criterion.estimate.confident_joint import confident_joint
-from smallloss.criterion.estimate.confident_joint import noise_rate as joint_rate
 from smallloss.errors import InputError
 
 
@@ -64,7 +63,7 @@ def test_the_interval_covers_and_is_narrow(conditional):
 def test_it_beats_the_confident_joint(conditional):
     P, labels, true, found = conditional
     truth = rates(labels, true, 10)
-    joint = joint_rate(confident_joint(P, labels, 10))
+    joint = joint_noise_rate(confident_joint(P, labels, 10))
     assert np.abs(found.noise_rate - truth).mean() < np.abs(joint - truth).mean()
 
 
@@ -115,7 +114,7 @@ def test_a_hundred_classes():
     network = Network(30_000, 100, seed=5)
     P, labels = network.under(transition.uniform(0.4, 100))
     found, truth = estimate(P, labels), rates(labels, network.true, 100)
-    joint = joint_rate(confident_joint(P, labels, 100))
+    joint = joint_noise_rate(confident_joint(P, labels, 100))
     assert np.abs(found.noise_rate - truth).mean() < np.abs(joint - truth).mean()
     # With some 300 examples of a label its share is far from the expectation: coverage is 0.84 without that chance.
     assert ((found.low <= truth) & (truth <= found.high)).mean() >= 0.88
@@ -146,53 +145,6 @@ def test_wider_levels_hold_narrower_ones(conditional):
     assert (found.low <= low).all()
     assert (high <= found.high).all()
     np.testing.assert_array_equal(found.interval(found.level), (found.low, found.high))
-
-
-# --- further evidence ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def flipped():
-    """Most of class 0 is labelled 1: what no count of labels alone can reveal."""
-    T = np.eye(4)
-    T[0] = [0.3, 0.7, 0, 0]
-    network = Network(8000, 4, seed=6)
-    return (*network.under(T), network.true)
-
-
-def test_a_trusted_set_reveals_a_majority_flip(flipped):
-    P, labels, true = flipped
-    index = np.arange(600)
-    alone, helped = estimate(P, labels), estimate(P, labels, trusted=(index, true[index]))
-    truth = rates(labels, true, 4)
-    assert abs(helped.noise_rate[1] - truth[1]) < 0.1 < abs(alone.noise_rate[1] - truth[1])
-    assert "600 examples whose true class is known" in helped.evidence
-
-
-def test_answers_by_hand_replace_the_rate_of_a_label_with_twenty(flipped):
-    P, labels, true = flipped
-    index = np.flatnonzero(labels == 1)[:60]
-    found = estimate(P, labels, audited=(index, labels[index] == true[index]))
-    truth = rates(labels, true, 4)[1]
-    assert found.low[1] <= truth <= found.high[1]
-    assert "60 answers by hand" in found.evidence
-    np.testing.assert_allclose(transition.noise_rate(found.transition, found.prior), found.noise_rate, atol=1e-9)
-
-
-def test_few_answers_move_all_labels_together():
-    network = Network(8000, 4, seed=7)
-    P, labels = network.under(transition.uniform(0.2, 4))
-    index = np.concatenate([np.flatnonzero(labels == k)[:10] for k in range(4)])
-    alone, found = estimate(P, labels), estimate(P, labels, audited=(index, np.zeros(40, dtype=bool)))
-    assert (found.noise_rate > 0.8).all()
-    assert (alone.noise_rate < 0.3).all()
-    assert "all classes moved together" in found.evidence
-
-
-@pytest.mark.parametrize("empty", ["trusted", "audited"])
-def test_no_answers_change_nothing(flipped, empty):
-    P, labels, _ = flipped
-    np.testing.assert_array_equal(estimate(P, labels, **{empty: ([], [])}).noise_rate, estimate(P, labels).noise_rate)
 
 
 # --- small, odd and bad -------------------------------------------------------------------------------------
@@ -304,11 +256,6 @@ EVEN, ZEROS = np.full((4, 2), 0.5), np.zeros(4, dtype=int)
         ((EVEN, ZEROS), {"contradicted": [0, 1, -0.5, 0]}, "index 2 is -0.5; it must be true or false"),
         ((EVEN, ZEROS), {"margin": [0, 0, np.inf, 0]}, "margin of the example at index 2"),
         ((EVEN, ZEROS), {"level": 1.0}, "level"),
-        ((EVEN, ZEROS), {"trusted": ([9], [0])}, "trusted names the example 9"),
-        ((EVEN, ZEROS), {"trusted": ([1, 1], [0, 0])}, "example 1 twice"),
-        ((EVEN, ZEROS), {"trusted": ([1], [5])}, "true labels of trusted hold 5"),
-        ((EVEN, ZEROS), {"audited": ([1, 2], [True])}, "audited is a pair"),
-        ((EVEN, ZEROS), {"audited": ([1, 2], ["right", "unsure"])}, "true or false"),
     ],
 )
 def test_bad_input_is_refused_in_words(arguments, options, said):

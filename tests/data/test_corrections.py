@@ -6,7 +6,7 @@ import pytest
 from smallloss.criterion.audit import NONE
 from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
-from smallloss.data.tables import write_table
+from smallloss.data.table_files import write_table
 from smallloss.errors import InputError
 
 

@@ -53,12 +53,12 @@ LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=80).map(
 def test_parts_are_disjoint_stratified_and_leave_every_class(labels, seed, share):
     data = dataset(labels)
     kept, held_out = hold_out(data, seed, share=share)
-    got = split(data, "honest", seed, share=share, within=kept)
-    assert sorted([*got.train, *got.validation, *held_out]) == list(range(len(labels)))
-    for k, n in enumerate(np.bincount(labels)):
-        held = int((labels[held_out] == k).sum())
-        assert held == min(int(np.floor(share * n + 0.5)), n - 1)
-        assert (labels[got.train] == k).any()
+    got = split(data, "honest", seed)
+    for rest, drawn, part in ((kept, held_out, share), (got.train, got.validation, 0.1)):
+        assert sorted([*rest, *drawn]) == list(range(len(labels)))
+        for k, n in enumerate(np.bincount(labels)):
+            assert int((labels[drawn] == k).sum()) == min(int(np.floor(part * n + 0.5)), n - 1)
+            assert (labels[rest] == k).any()
 
 
 @settings(max_examples=30, deadline=None)
@@ -73,22 +73,26 @@ def test_the_draw_depends_on_seed_and_index_only(labels, seed):
 
 def test_seeds_and_purposes_draw_differently():
     data = dataset(np.zeros(200), np.zeros(200))
-    draws = [hold_out(data, 0)[1], hold_out(data, 1)[1], split(data, "honest", 0, share=0.2).validation]
+    draws = [hold_out(data, 0, share=0.1)[1], hold_out(data, 1, share=0.1)[1], split(data, "honest", 0).validation]
     assert len({tuple(draw) for draw in draws}) == 3
 
 
 @pytest.mark.parametrize(
-    "protocol, options, sentence",
+    "protocol, seed, sentence",
     [
-        ("paper", {}, "those of toy are not known; use honest or full"),
-        ("usual", {}, "no protocol 'usual'; the known ones are paper, full, honest"),
-        ("honest", {"share": 1.0}, "share to set aside is 1.0"),
-        ("honest", {"seed": -1}, "seed is -1"),
+        ("paper", 0, "those of toy are not known; use honest or full"),
+        ("usual", 0, "no protocol 'usual'; the known ones are paper, full, honest"),
+        ("honest", -1, "seed is -1"),
     ],
 )
-def test_bad_use(protocol, options, sentence):
+def test_bad_use(protocol, seed, sentence):
     with pytest.raises(InputError, match=sentence):
-        split(dataset([0, 1, 0, 1]), protocol, **{"seed": 0, **options})
+        split(dataset([0, 1, 0, 1]), protocol, seed)
+
+
+def test_a_share_of_everything_is_refused():
+    with pytest.raises(InputError, match=r"share to set aside is 1\.0"):
+        hold_out(dataset([0, 1, 0, 1]), 0, share=1.0)
 
 
 def test_a_class_without_training_examples_is_named():

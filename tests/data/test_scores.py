@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from smallloss.data.scores import read_scores
-from smallloss.data.tables import write_table
+from smallloss.data.table_files import write_table
 from smallloss.errors import InputError
 
 

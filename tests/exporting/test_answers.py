@@ -9,7 +9,7 @@ import pytest
 from smallloss.auditing import audit, read_back
 from smallloss.criterion.audit import NONE
 from smallloss.data.source import load
-from smallloss.data.tables import read_table
+from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
 from smallloss.exporting import export
 

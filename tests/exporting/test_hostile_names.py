@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smallloss.data.source import load
-from smallloss.data.tables import read_table, write_table
+from smallloss.data.table_files import read_table, write_table
 from smallloss.exporting import export
 from smallloss.report.formats import Names, safe_name
 

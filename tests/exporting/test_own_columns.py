@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from smallloss.data.source import load
-from smallloss.data.tables import read_table, write_table
+from smallloss.data.table_files import read_table, write_table
 from smallloss.exporting import export
 
 

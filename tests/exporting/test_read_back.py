@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smallloss.data.source import load
-from smallloss.data.tables import read_table, write_table
+from smallloss.data.table_files import read_table, write_table
 from smallloss.errors import InputError
 from smallloss.exporting import export
 

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import pytest
 
 from smallloss.data.source import load
-from smallloss.data.tables import read_table, write_table
+from smallloss.data.table_files import read_table, write_table
 from smallloss.errors import InputError
 from smallloss.exporting import export
 

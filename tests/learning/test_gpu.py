@@ -24,7 +24,7 @@ from smallloss.methods import presets
 from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
 from smallloss.methods.small_loss import Noise
 from smallloss.methods.supervised import Supervised
-from smallloss.models import build
+from smallloss.models.small_convnet import SmallConvNet
 from smallloss.run_folder import RunFolder
 
 try:
@@ -82,7 +82,7 @@ def make_task(folder: Path | None = None, **options: Any) -> Task:
 def make_net(seed: int = 0) -> torch.nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return build("small-convnet", classes=CLASSES, in_shape=(3, 16, 16), width=16)
+        return SmallConvNet(CLASSES, (3, 16, 16))
 
 
 def supervised(task: Task, recipe: Recipe = SGD) -> Stage:

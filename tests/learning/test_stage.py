@@ -174,7 +174,7 @@ def test_features_are_trained_on_as_well(make_task):
     dataset = Dataset(x, labels, ("a", "b", "c"))
     task = make_task(dataset=dataset)
     torch.manual_seed(0)
-    net, recipe = build("mlp", classes=3, in_shape=(6,), width=16), replace(SGD, epochs=12)
+    net, recipe = build("mlp", classes=3, in_shape=(6,)), replace(SGD, epochs=12)
     fitted = Stage(task, "stage", Supervised(task, "stage", task.train, recipe), recipe, [net]).fit()
     assert fitted.last["validation"] > 0.9
 

@@ -1,5 +1,6 @@
 """Backbones by name, with stand-ins for timm and transformers: what they are asked for, and what is said without."""
 
+import hashlib
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -48,9 +49,23 @@ def test_a_module_may_say_the_size_of_pictures_that_it_wants():
 def test_other_weights_are_another_backbone():
     names = [name_of(Brightness(weight)) for weight in (1.0, 1.0, 2.0)]
     assert names[0] == names[1] != names[2]
-    assert names[0].startswith(f"{__name__}:Brightness ")
+    digest = hashlib.sha256(b"weight" + np.float32(1).tobytes()).hexdigest()
+    assert names[0] == f"{__name__}:Brightness {digest[:12]}"
     assert name_of(np.mean) == "numpy:mean"
     assert name_of("timm:resnet18") == "timm:resnet18"
+
+
+class Remembering(Brightness):
+    def get_extra_state(self):
+        return {"seen": 3}
+
+    def set_extra_state(self, state):
+        pass
+
+
+def test_a_state_without_values_is_told_by_its_names():
+    assert name_of(nn.LazyLinear(2)) == name_of(nn.LazyLinear(2)) != name_of(nn.LazyLinear(2, bias=False))
+    assert name_of(Remembering(1.0)) != name_of(Remembering(2.0))
 
 
 @pytest.mark.parametrize(

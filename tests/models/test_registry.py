@@ -57,16 +57,6 @@ def test_mlp_takes_features_and_the_others_say_so():
         models.build("wrn-28-2", classes=3, in_shape=(5,))
 
 
-def test_settings_reach_the_net_and_unknown_ones_are_named():
-    net = models.build("wrn-28-2", classes=10, in_shape=(3, 32, 32), batchnorm_momentum=0.001)
-    norms = [m for m in net.modules() if isinstance(m, nn.BatchNorm2d)]
-    assert len(norms) == 25
-    assert {(m.momentum, m.eps) for m in norms} == {(0.001, 1e-5)}
-    assert count(models.build("small-convnet", classes=10, in_shape=(1, 8, 8), width=8)) < 8_000
-    with pytest.raises(InputError, match=r"no setting named 'depth'; it has batchnorm_momentum"):
-        models.build("wrn-28-2", classes=10, in_shape=(3, 32, 32), depth=40)
-
-
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(InputError, match=r"'resnet'.*wrn-28-2, preact-resnet-32"):
         models.build("resnet", classes=2, in_shape=(3, 32, 32))
@@ -125,24 +115,23 @@ class FailsInTraining(Own):
 
 
 @pytest.mark.parametrize(
-    "net, settings, sentence",
+    "net, sentence",
     [
-        (Own(outputs=2), {}, r"returns the shape \(1, 2\).*must return \(1, 3\)"),
-        (nn.Linear(9, 3), {}, r"does not accept an input of shape \(1, 4\)"),
-        (nn.LSTM(4, 3), {}, "returns a tuple; it must"),
-        (Auxiliary(), {}, "returns a tuple in train mode; it must return a tensor of logits"),
-        (FailsInTraining(), {}, r"does not accept an input of shape \(2, 4\) in train mode: not yet"),
-        (nn.AdaptiveAvgPool1d(3), {}, "cannot learn: its logits depend on no parameter"),
-        (nn.Linear(4, 3).requires_grad_(False), {}, "cannot learn: its logits depend on no parameter"),
-        (lambda: "no net", {}, "returned a str, not a torch module"),
-        (lambda a, b, c: None, {}, r"parameters \(a, b, c\)"),
-        (7, {}, "not a value of type int"),
-        (Own, {"width": 3}, "settings width apply only to a network given by name"),
+        (Own(outputs=2), r"returns the shape \(1, 2\).*must return \(1, 3\)"),
+        (nn.Linear(9, 3), r"does not accept an input of shape \(1, 4\)"),
+        (nn.LSTM(4, 3), "returns a tuple; it must"),
+        (Auxiliary(), "returns a tuple in train mode; it must return a tensor of logits"),
+        (FailsInTraining(), r"does not accept an input of shape \(2, 4\) in train mode: not yet"),
+        (nn.AdaptiveAvgPool1d(3), "cannot learn: its logits depend on no parameter"),
+        (nn.Linear(4, 3).requires_grad_(False), "cannot learn: its logits depend on no parameter"),
+        (lambda: "no net", "returned a str, not a torch module"),
+        (lambda a, b, c: None, r"parameters \(a, b, c\)"),
+        (7, "not a value of type int"),
     ],
 )
-def test_wrong_networks_are_refused_in_a_sentence(net, settings, sentence):
+def test_wrong_networks_are_refused_in_a_sentence(net, sentence):
     with pytest.raises(InputError, match=sentence):
-        models.build(net, classes=3, in_shape=(4,), **settings)
+        models.build(net, classes=3, in_shape=(4,))
 
 
 @pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")

@@ -14,6 +14,9 @@ def test_initialisation():
     assert math.isclose(net.head.weight.std().item(), math.sqrt(2 / (128 + 100)), rel_tol=0.03)
     assert net.head.bias.abs().sum() == 0
     assert all(m.bias is None for m in net.modules() if isinstance(m, nn.Conv2d))
+    norms = [m for m in net.modules() if isinstance(m, nn.BatchNorm2d)]
+    assert len(norms) == 25
+    assert {(m.momentum, m.eps) for m in norms} == {(0.1, 1e-5)}  # torch's, so that a recipe may set the first
 
 
 def silent(block):
@@ -26,14 +29,14 @@ def test_only_the_first_block_activates_its_shortcut():
     net = WideResNet28x2(10, (3, 32, 32))
     assert [block.activate_shortcut for block in net.blocks] == [True] + [False] * 11
     x = torch.randn(1, 16, 4, 4)
-    first, later = (silent(Block(16, 16, 1, 0.1, activate_shortcut=flag)) for flag in (True, False))
+    first, later = (silent(Block(16, 16, 1, activate_shortcut=flag)) for flag in (True, False))
     torch.testing.assert_close(later(x), x)
     torch.testing.assert_close(first(x), nn.functional.leaky_relu(x, 0.1), rtol=1e-4, atol=1e-4)
 
 
 def test_the_residual_path_always_starts_from_the_activated_input():
     torch.manual_seed(0)
-    block = Block(16, 32, 2, 0.1, activate_shortcut=False).eval()
+    block = Block(16, 32, 2, activate_shortcut=False).eval()
     nn.init.zeros_(block.shortcut.weight)
     activated = nn.functional.leaky_relu(block.norm1(torch.ones(1, 16, 4, 4) * -1), 0.1)
     expected = block.conv2(nn.functional.leaky_relu(block.norm2(block.conv1(activated)), 0.1))

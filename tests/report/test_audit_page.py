@@ -15,7 +15,7 @@ from PIL import Image
 
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
-from smallloss.data.tables import write_table
+from smallloss.data.table_files import write_table
 from smallloss.report.audit_page import COLUMNS, LONGEST_SIDE, Question, audit_page, shown_inputs, write_audit_page
 
 HOSTILE = (

@@ -4,8 +4,10 @@ from dataclasses import replace
 import numpy as np
 from pyarrow import parquet
 
+from smallloss.criterion.audit import NONE
+from smallloss.criterion.selection import select
 from smallloss.data.dataset import Unreadable
-from smallloss.report.examples import examples_table, write_examples
+from smallloss.report.examples import examples_table, mark, write_examples
 from smallloss.report.result import Result
 
 COLUMNS = [
@@ -95,3 +97,16 @@ def test_what_cannot_be_read_is_listed_in_its_place(result: Result, tmp_path) ->
     with (tmp_path / "examples.csv").open(newline="") as file:
         first = next(csv.DictReader(file))
     assert first["index"] == first["label_score"] == first["mean_loss"] == first["predicted_label"] == ""
+
+
+def test_answers_by_hand_are_marked() -> None:
+    labels = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    score = np.array([0.1, 0.2, 0.3, 9.0, 0.1, 0.2, 0.3, 0.4])
+    table = select(score, labels, 0.2).table()
+    mark(table, labels, ["cat", "dog"], {3: 0, 0: 1, 4: NONE})
+    assert table["audited_label"].tolist() == ["dog", None, None, "cat", None, None, None, None]
+    assert table["audit_answer"].tolist() == ["wrong", None, None, "right", "none", None, None, None]
+    assert table["is_label_issue"][[0, 3, 4]].tolist() == [True, False, True]
+    assert table["label_score"][[0, 3, 4]].tolist() == [0, 1, 0]
+    assert table["reason"][[0, 3]].tolist() == ["likely wrong", "set aside for safety"]
+    assert not table["selected"][0]

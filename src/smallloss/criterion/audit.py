@@ -11,7 +11,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from smallloss.criterion.labels import listed
-from smallloss.criterion.selection import LIKELY_WRONG, REASONS, SAFETY
 from smallloss.errors import InputError
 
 KEPT, DROPPED = 40, 20  # answers asked for in each stratum
@@ -187,24 +186,3 @@ def in_words(class_index: np.ndarray, pinned: Mapping[int, int]) -> str:
         f"{len(pinned)} answers by hand are respected: {right} right, which come first in their class; "
         f"{len(pinned) - right - none} wrong and {none} of none of the classes, which come last."
     )
-
-
-def mark(table: dict[str, Any], class_index: np.ndarray, classes: Sequence[Any], pinned: Mapping[int, int]) -> None:
-    """Write the answers into a table of examples: the wrong flagged with their new label, the right cleared.
-
-    What was marked before stays, unless it is answered anew; no suggestion of the network stands beside an answer.
-    """
-    for name in ("audit_answer", "audited_label"):
-        table.setdefault(name, np.full(len(class_index), None, object))
-    for i, true in pinned.items():
-        right = true == class_index[i]
-        table["is_label_issue"][i] = not right
-        table["label_score"][i] = float(right)
-        table["audit_answer"][i] = "right" if right else "none" if true == NONE else "wrong"
-        table["audited_label"][i] = None if true == NONE else classes[true]
-        if "suggested_label" in table:
-            table["suggested_label"][i] = None
-        if not right:
-            table["selected"][i], table["weight"][i], table["reason"][i] = False, 0.0, REASONS[LIKELY_WRONG]
-        elif table["reason"][i] == REASONS[LIKELY_WRONG]:
-            table["reason"][i] = REASONS[SAFETY]  # not learnt from, but nothing is wrong with it

@@ -10,14 +10,16 @@ from scipy.special import bdtr, betaincinv, expit, logit, ndtri
 from scipy.stats import binom
 
 from smallloss.criterion.audit import Answers, Ranked
-from smallloss.criterion.estimate.audited import OWN, clopper_pearson
+from smallloss.criterion.log_odds import common_shift
 from smallloss.criterion.selection import SAFETY_LEVEL
 
 LEVEL = 0.95
+OWN = 20  # answers from which a label is judged by its own; below, all labels move together
 JEFFREYS = 0.5  # of an answer: what is believed of a rate before anybody is asked
 ALIKE = 10  # answers: the most that what all labels say is worth for one of them
 RATE_LEVEL = 0.90  # of the intervals of noise rates, the estimated and the audited alike
 
+_EDGE = 1e-6  # a beta has no parameter 0
 _TRIED = 101  # rates of the first stratum among which the worst is looked for
 _SURE_OF_P = 0.001
 _NEARER = ndtri((1 + SAFETY_LEVEL) / 2) / ndtri((1 + RATE_LEVEL) / 2)  # of normal intervals, both ends
@@ -32,6 +34,14 @@ class Interval(NamedTuple):
     def to_dict(self) -> dict[str, float | None]:
         """As JSON can say it: a value that nothing is known of is None."""
         return {name: value if np.isfinite(value) else None for name, value in self._asdict().items()}
+
+
+def clopper_pearson(wrong: Any, answered: Any, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Clopper-Pearson: the rates at which k or more, k or fewer of m wrong have probability (1 - level) / 2."""
+    tail, right = (1 - level) / 2, answered - wrong
+    low = np.where(wrong > 0, betaincinv(np.maximum(wrong, _EDGE), right + 1, tail), 0.0)
+    high = np.where(right > 0, betaincinv(wrong + 1, np.maximum(right, _EDGE), 1 - tail), 1.0)
+    return low, high
 
 
 def stratified(wrong: Any, answered: Any, size: Any, level: float = LEVEL) -> Interval:
@@ -204,7 +214,9 @@ def corrected(answers: Answers, selection: Ranked, rates: Any, low: Any = None, 
     if contradicted:
         source = [SHIFTED] * len(before)
         targets = (_mean(believed(answers, selection), whole), whole.low, whole.high)
-        out = np.array([expit(x + _shift(odds[0], weight, target)) for x, target in zip(odds, targets, strict=True)])
+        out = np.array(
+            [expit(x + common_shift(odds[0], weight, target)) for x, target in zip(odds, targets, strict=True)]
+        )
     for k in [k for k in range(len(before)) if answers.counts(k)[1].sum() >= OWN]:
         own, belief = noise_rate(answers, selection, k, RATE_LEVEL), believed(answers, selection, k)
         now, lowest, highest = out[:, k]
@@ -267,9 +279,3 @@ def _worth(rate: float, width: float) -> np.ndarray:
     """(wrong, right) answers that leave a rate as uncertain as an estimate with an interval of this width is."""
     deviation = width / (2 * ndtri((1 + RATE_LEVEL) / 2))
     return np.array([rate, 1 - rate]) * max(rate * (1 - rate) / deviation**2 - 1, 1.0)
-
-
-def _shift(odds: np.ndarray, weight: np.ndarray, target: float) -> float:
-    """The common shift of all log odds with which the rates average to `target`."""
-    target = float(np.clip(target, 1e-6, 1 - 1e-6))
-    return float(brentq(lambda shift: weight @ expit(odds + shift) - target, -60, 60))

@@ -12,8 +12,8 @@ FAILS_BELOW = 0.5  # certainty of dominance under which a class fails
 SURE_FROM = 0.95  # and from which on it holds without a doubt
 SWAPPED = 100.0  # odds from which on two classes count as swapped; one answer alone gives 49 at most
 CLEARED = 0.5  # and up to which the suspicion is cleared
-MATERIAL = 0.05  # but a share of wrong labels this small is always good enough
 CLEANER = 1 / 2  # the kept examples of a class must hold at most this much of its noise rate,
+MATERIAL = 0.05  # but a share of wrong labels this small is always good enough
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from smallloss.criterion.data_verdict import (
     some,
 )
 from smallloss.criterion.estimate import Estimate
+from smallloss.criterion.estimate.inputs import ROW_SUM_TOLERANCE
 from smallloss.criterion.labels import encode_among
 from smallloss.criterion.verdict import Break, Trust, quoted
 from smallloss.errors import InputError
@@ -256,7 +257,7 @@ def _checked(estimate: Estimate, selection: Ranked, probabilities: Any, labels: 
     g = np.array(to_numpy(probabilities), np.float64)
     if g.shape != (len(y), len(names)):
         raise InputError(f"probabilities have shape {g.shape}: expected ({len(y)}, {len(names)}).")
-    bad = ~((g >= 0).all(1) & (np.abs(g.sum(1) - 1) <= 0.01)) & (selection.rank_in_class > 0)
+    bad = ~((g >= 0).all(1) & (np.abs(g.sum(1) - 1) <= ROW_SUM_TOLERANCE)) & (selection.rank_in_class > 0)
     if bad.any():
         i = int(bad.argmax())
         raise InputError(

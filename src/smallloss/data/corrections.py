@@ -5,7 +5,7 @@ from pathlib import Path
 from smallloss.criterion.audit import true_class
 from smallloss.criterion.verdict import quoted
 from smallloss.data.dataset import Dataset
-from smallloss.data.tables import by_spelling, read_table
+from smallloss.data.table_files import by_spelling, read_table
 from smallloss.errors import InputError
 
 ANSWERS = ("right", "wrong", "none")

@@ -7,7 +7,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from smallloss.data.dataset import Dataset
-from smallloss.data.tables import as_cell
+from smallloss.data.table_files import as_cell
 
 _CHUNK = 4096
 _BITS = 3  # of 64 in which the difference hashes of near duplicates may differ
@@ -15,13 +15,13 @@ _NEIGHBOURS = 32
 _CORRELATION = 0.98  # of their gray values; two blank pages with one stroke each share most of a hash
 
 
-def duplicate_groups(dataset: Dataset, *, near: bool = True) -> np.ndarray:
+def duplicate_groups(dataset: Dataset) -> np.ndarray:
     """The number of the group of each example [n]; duplicates share one, all others are alone in theirs.
 
     Given to `split` and `hold_out`, it keeps duplicates on one side.
     """
     left, right = _exact_pairs(dataset.as_they_came)
-    if near and dataset.pictures is not None:
+    if dataset.pictures is not None:
         more_left, more_right = _near_pairs(dataset.pictures)
         left, right = np.concatenate([left, more_left]), np.concatenate([right, more_right])
     n = len(dataset)

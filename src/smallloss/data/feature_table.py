@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from smallloss.data.columns import id_column, is_label_name
-from smallloss.data.tables import read_numbers
+from smallloss.data.table_files import read_numbers
 from smallloss.errors import InputError
 
 

@@ -20,7 +20,7 @@ from smallloss.data.columns import (
 from smallloss.data.dataset import Dataset
 from smallloss.data.feature_table import table_features
 from smallloss.data.npz import read_npy, read_npz
-from smallloss.data.tables import read_table
+from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
 
 _OF = {"pictures": "pictures", "text": "texts", "table": "rows"}

@@ -7,7 +7,7 @@ import numpy as np
 
 from smallloss.criterion.transition import validate
 from smallloss.data.npz import read_npy, require_file
-from smallloss.data.tables import is_number, read_rows, read_table
+from smallloss.data.table_files import is_number, read_rows, read_table
 from smallloss.errors import InputError
 
 

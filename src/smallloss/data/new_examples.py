@@ -14,7 +14,7 @@ from smallloss.data.image_folder import file_of, is_picture, pictures_below
 from smallloss.data.image_table import path_column
 from smallloss.data.npz import read_npy, read_npz
 from smallloss.data.table import joined, text_columns
-from smallloss.data.tables import read_table
+from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
 
 _WANTED = {

@@ -11,7 +11,7 @@ from smallloss.data.columns import id_column, is_nested, label_column, read_ids,
 from smallloss.data.image_folder import file_of
 from smallloss.data.image_table import path_column
 from smallloss.data.picture_files import seen_from
-from smallloss.data.tables import as_cell, columns_of_export, read_table
+from smallloss.data.table_files import as_cell, columns_of_export, read_table
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from smallloss.data.hugging_face import holds_saved_dataset
 from smallloss.data.idx import holds_idx
 from smallloss.data.image_folder import file_of, is_picture, printable
 from smallloss.data.image_table import path_column
-from smallloss.data.tables import read_table
+from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
 
 _UP = 2  # folders that a relative path may climb; what lies further away is not likely to move along

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from smallloss.data.tables import by_spelling, is_number, read_rows
+from smallloss.data.table_files import by_spelling, is_number, read_rows
 from smallloss.errors import InputError
 
 Rates = float | dict[str, float]

@@ -10,7 +10,7 @@ import numpy as np
 from smallloss.data.columns import LABEL, find_column, read_ids, read_labels
 from smallloss.data.labels import label_names
 from smallloss.data.npz import read_npz
-from smallloss.data.tables import read_numbers, read_table
+from smallloss.data.table_files import read_numbers, read_table
 from smallloss.errors import InputError
 
 _SCORE = ("score", "mean_loss", "loss")

@@ -21,7 +21,7 @@ from smallloss.data.columns import (
 )
 from smallloss.data.dataset import Dataset
 from smallloss.data.image_table import image_table_dataset, path_column
-from smallloss.data.tables import CLEANLAB, columns_of_export, read_table
+from smallloss.data.table_files import CLEANLAB, columns_of_export, read_table
 from smallloss.data.tabular import Rows, tabular_features
 from smallloss.data.text import text_features
 from smallloss.errors import InputError

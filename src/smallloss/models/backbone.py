@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import sys
 from collections.abc import Callable
@@ -56,18 +55,17 @@ def name_of(backbone: Any) -> str:
     """What a run writes down of it: a module with other weights is another backbone."""
     if isinstance(backbone, str):
         return backbone
-    import torch
+    from torch import nn
+
+    from smallloss.models.digest import weights_digest
 
     if not callable(backbone):
         raise InputError(f"A backbone is {KNOWN}, a torch module or a function, not a {type(backbone).__name__}.")
     kind = backbone if hasattr(backbone, "__qualname__") else type(backbone)
     name = f"{kind.__module__}:{kind.__qualname__}"
-    if not isinstance(backbone, torch.nn.Module):
+    if not isinstance(backbone, nn.Module):
         return name
-    digest = hashlib.sha256()
-    for key, tensor in backbone.state_dict().items():
-        digest.update(key.encode() + tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
-    return f"{name} {digest.hexdigest()[:12]}"
+    return f"{name} {weights_digest(backbone)[:12]}"
 
 
 def own_backbone(network: Any, name: str, kind: str) -> Backbone:

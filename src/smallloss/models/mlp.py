@@ -9,15 +9,15 @@ HIDDEN = 256
 
 
 class MLP(nn.Module):
-    """One hidden layer of `width` units: linear, ReLU, linear.
+    """One hidden layer of 256 units: linear, ReLU, linear.
 
     No BatchNorm and no depth: features are few, and what they add is mostly power to learn wrong labels by heart.
     """
 
-    def __init__(self, classes: int, in_shape: tuple[int, ...], width: int = HIDDEN) -> None:
+    def __init__(self, classes: int, in_shape: tuple[int, ...]) -> None:
         super().__init__()
-        self.layers = nn.Sequential(nn.Flatten(), nn.Linear(math.prod(in_shape), width), nn.ReLU())
-        self.head = nn.Linear(width, classes)
+        self.layers = nn.Sequential(nn.Flatten(), nn.Linear(math.prod(in_shape), HIDDEN), nn.ReLU())
+        self.head = nn.Linear(HIDDEN, classes)
         for module in self.layers:
             if isinstance(module, nn.Linear):
                 nn.init.kaiming_normal_(module.weight, nonlinearity="relu")

@@ -35,23 +35,14 @@ def require_known(net: Any) -> None:
         raise InputError(f"There is no network named {net!r}; the known ones are {', '.join(names())}.")
 
 
-def build(
-    net: str | nn.Module | Callable[..., nn.Module],
-    *,
-    classes: int,
-    in_shape: tuple[int, ...],
-    **settings: Any,
-) -> nn.Module:
+def build(net: str | nn.Module | Callable[..., nn.Module], *, classes: int, in_shape: tuple[int, ...]) -> nn.Module:
     """A network from `in_shape` inputs, (channels, height, width) or (features,), to `classes` logits.
 
     `net` is a known name, a module, or a function that makes one from nothing or from (classes, in_shape).
     The weights follow torch's random state: seed it first to get the same network again.
     """
     if isinstance(net, str):
-        return _build_known(net, classes, in_shape, settings)
-    if settings:
-        given = ", ".join(settings)
-        raise InputError(f"The settings {given} apply only to a network given by name; set them in your own module.")
+        return _build_known(net, classes, in_shape)
     from torch import nn
 
     module = net if isinstance(net, nn.Module) else _call_factory(net, classes, in_shape)
@@ -59,18 +50,13 @@ def build(
     return module
 
 
-def _build_known(name: str, classes: int, in_shape: tuple[int, ...], settings: dict[str, Any]) -> nn.Module:
+def _build_known(name: str, classes: int, in_shape: tuple[int, ...]) -> nn.Module:
     require_known(name)
     if name != "mlp" and len(in_shape) != 3:
         raise InputError(f"{name} needs pictures, but each input has the shape {tuple(in_shape)}; use mlp instead.")
     file, class_name = _NETS[name].split(":")
     make = getattr(importlib.import_module(f"smallloss.models.{file}"), class_name)
-    known = [p for p in inspect.signature(make).parameters if p not in ("classes", "in_shape")]
-    for setting in settings:
-        if setting not in known:
-            offer = f"it has {', '.join(known)}" if known else "it has none"
-            raise InputError(f"{name} has no setting named {setting!r}; {offer}.")
-    module: nn.Module = make(classes=classes, in_shape=tuple(in_shape), **settings)
+    module: nn.Module = make(classes=classes, in_shape=tuple(in_shape))
     return module
 
 

@@ -13,14 +13,12 @@ class Block(nn.Module):
     both paths (`activate_shortcut`), since nothing was normalised before it.
     """
 
-    def __init__(
-        self, before: int, width: int, stride: int, batchnorm_momentum: float, activate_shortcut: bool
-    ) -> None:
+    def __init__(self, before: int, width: int, stride: int, *, activate_shortcut: bool) -> None:
         super().__init__()
         self.activate_shortcut = activate_shortcut
-        self.norm1 = nn.BatchNorm2d(before, momentum=batchnorm_momentum)
+        self.norm1 = nn.BatchNorm2d(before)
         self.conv1 = nn.Conv2d(before, width, 3, stride=stride, padding=1, bias=False)
-        self.norm2 = nn.BatchNorm2d(width, momentum=batchnorm_momentum)
+        self.norm2 = nn.BatchNorm2d(width)
         self.conv2 = nn.Conv2d(width, width, 3, padding=1, bias=False)
         self.shortcut: nn.Module = (
             nn.Identity() if before == width else nn.Conv2d(before, width, 1, stride=stride, bias=False)
@@ -37,17 +35,17 @@ class Block(nn.Module):
 class WideResNet28x2(nn.Module):
     """Depth 28 = 6 * 4 + 4: three stages of four blocks, each twice as wide as in a plain residual net."""
 
-    def __init__(self, classes: int, in_shape: tuple[int, ...], batchnorm_momentum: float = 0.1) -> None:
+    def __init__(self, classes: int, in_shape: tuple[int, ...]) -> None:
         super().__init__()
         self.stem = nn.Conv2d(in_shape[0], 16, 3, padding=1, bias=False)
         blocks: list[nn.Module] = []
         before = 16
         for width, stage_stride in ((32, 1), (64, 2), (128, 2)):
             for stride in (stage_stride, 1, 1, 1):
-                blocks.append(Block(before, width, stride, batchnorm_momentum, activate_shortcut=not blocks))
+                blocks.append(Block(before, width, stride, activate_shortcut=not blocks))
                 before = width
         self.blocks = nn.Sequential(*blocks)
-        self.norm = nn.BatchNorm2d(before, momentum=batchnorm_momentum)
+        self.norm = nn.BatchNorm2d(before)
         self.activation = nn.LeakyReLU(SLOPE, inplace=True)
         self.head = nn.Linear(before, classes)
         for module in self.modules():

@@ -1,6 +1,5 @@
 """audit.html: the examples to look at, one by one, answered from the keyboard and saved without a server."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ import numpy as np
 
 from smallloss import files
 from smallloss.data.dataset import Dataset
-from smallloss.data.tables import defuse
+from smallloss.data.table_files import defuse
 from smallloss.data.tabular import Rows
 from smallloss.report.pictures import embedded, thumbnail
 from smallloss.report.templates import environment
@@ -53,7 +52,7 @@ def audit_page(questions: Sequence[Question], classes: Sequence[str], *, name: s
         "cells": [defuse(text) for text in classes],  # as a spreadsheet may read them
         "questions": [_shown(one, classes) for one in questions],
     }
-    return str(environment().get_template(_TEMPLATE).render(name=name, data=_json(data), count=len(questions)))
+    return str(environment().get_template(_TEMPLATE).render(name=name, data=data, count=len(questions)))
 
 
 def shown_inputs(data: Dataset, index: int) -> dict[str, Any]:
@@ -77,11 +76,3 @@ def _shown(one: Question, classes: Sequence[str]) -> dict[str, Any]:
     cells = [defuse(one.id), str(one.index), defuse(classes[one.given]), defuse(one.predicted), one.stratum]
     seen = {name: getattr(one, name) for name in ("id", "given", "picture", "row", "text", "prose")}
     return seen | {"cells": cells}
-
-
-def _json(data: dict[str, Any]) -> Any:
-    """JSON that can stand in a script element: no text in it can end the element or open a comment."""
-    from markupsafe import Markup
-
-    text = json.dumps(data, ensure_ascii=True, allow_nan=False)
-    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))

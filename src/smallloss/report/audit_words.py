@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from smallloss.data.tables import read_table
+from smallloss.data.table_files import read_table
 
 
 def how_many(table: Path, kept: int, dropped: int) -> str:

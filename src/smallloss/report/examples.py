@@ -1,14 +1,15 @@
 """The examples table: one row per input example, in input order, held-out and unreadable ones included."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from smallloss.criterion.audit import mark
-from smallloss.criterion.selection import NEVER_SEEN, REASONS, UNREADABLE
+from smallloss.criterion.audit import NONE
+from smallloss.criterion.selection import LIKELY_WRONG, NEVER_SEEN, REASONS, SAFETY, UNREADABLE
 from smallloss.data.dataset import Dataset
-from smallloss.data.tables import write_table
+from smallloss.data.table_files import as_cell, write_table
 from smallloss.report.result import Result
 
 _NEVER_RANKED: dict[str, Any] = {
@@ -30,7 +31,7 @@ def examples_table(result: Result) -> dict[str, Any]:
     `index` counts these rows, as the ledger and the selection do; `true_label` is there only where it is known.
     """
     data = result.dataset
-    names = np.array([*map(_text, data.classes), None], dtype=object)  # the code -1: nothing was predicted
+    names = np.array([*map(as_cell, data.classes), None], dtype=object)  # the code -1: nothing was predicted
     ranked, split = _ranked(result)
     ranked_issue = ranked.pop("is_label_issue")
     table = {
@@ -38,7 +39,7 @@ def examples_table(result: Result) -> dict[str, Any]:
         "label_score": ranked.pop("label_score"),
         "given_label": names[data.labels],
         "predicted_label": names[result.predicted],
-        "id": [_text(name) for name in data.ids],
+        "id": [as_cell(name) for name in data.ids],
         "index": np.arange(len(data)),
         "split": split,
         "score": ranked.pop("score"),
@@ -57,7 +58,7 @@ def labels_as_they_came(table: dict[str, Any], dataset: Dataset) -> dict[str, An
     """The table with the labels that somebody gave as numbers as these numbers again."""
     if dataset.values is None:
         return table
-    value = dict(zip(map(_text, dataset.classes), dataset.values, strict=True))
+    value = dict(zip(map(as_cell, dataset.classes), dataset.values, strict=True))
     named = ("given_label", "predicted_label", "suggested_label", "true_label", "audited_label")
     return {
         name: [value.get(cell, cell) for cell in column] if name in named else column for name, column in table.items()
@@ -69,11 +70,32 @@ def _suggestions(result: Result, is_label_issue: np.ndarray) -> dict[str, Any]:
     if result.probability is None:
         return {}
     differs = is_label_issue & (result.predicted >= 0) & (result.predicted != result.dataset.labels)
-    names = np.array([*map(_text, result.dataset.classes), None], dtype=object)
+    names = np.array([*map(as_cell, result.dataset.classes), None], dtype=object)
     return {
         "suggested_label": np.where(differs, names[result.predicted], None),
         "predicted_probability": result.probability,
     }
+
+
+def mark(table: dict[str, Any], class_index: np.ndarray, classes: Sequence[Any], pinned: Mapping[int, int]) -> None:
+    """Write the answers into a table of examples: the wrong flagged with their new label, the right cleared.
+
+    What was marked before stays, unless it is answered anew; no suggestion of the network stands beside an answer.
+    """
+    for name in ("audit_answer", "audited_label"):
+        table.setdefault(name, np.full(len(class_index), None, object))
+    for i, true in pinned.items():
+        right = true == class_index[i]
+        table["is_label_issue"][i] = not right
+        table["label_score"][i] = float(right)
+        table["audit_answer"][i] = "right" if right else "none" if true == NONE else "wrong"
+        table["audited_label"][i] = None if true == NONE else classes[true]
+        if "suggested_label" in table:
+            table["suggested_label"][i] = None
+        if not right:
+            table["selected"][i], table["weight"][i], table["reason"][i] = False, 0.0, REASONS[LIKELY_WRONG]
+        elif table["reason"][i] == REASONS[LIKELY_WRONG]:
+            table["reason"][i] = REASONS[SAFETY]  # not learnt from, but nothing is wrong with it
 
 
 def write_examples(result: Result, folder: str | Path) -> list[Path]:
@@ -88,8 +110,8 @@ def with_unreadable(table: dict[str, Any], result: Result) -> dict[str, Any]:
     if not lost:
         return table
     said: Any = _NEVER_RANKED | {
-        "id": [_text(name) for name in lost],
-        "given_label": [_text(one.label) for one in lost.values()],
+        "id": [as_cell(name) for name in lost],
+        "given_label": [as_cell(one.label) for one in lost.values()],
         "split": "",
         "mean_loss": np.nan,
         "predicted_probability": np.nan,
@@ -116,8 +138,3 @@ def _ranked(result: Result) -> tuple[dict[str, np.ndarray], np.ndarray]:
         for name, blank in _NEVER_RANKED.items():
             columns.setdefault(name, np.full(n, blank, dtype=table[name].dtype))[part.index] = table[name]
     return columns, split
-
-
-def _text(name: str) -> str:
-    """A file name need not be valid Unicode, a table cell must be: stray bytes are escaped."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")

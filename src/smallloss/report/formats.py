@@ -14,7 +14,7 @@ from urllib.parse import quote
 import numpy as np
 
 from smallloss.data.image_folder import is_picture
-from smallloss.data.tables import EXPORTED, write_table
+from smallloss.data.table_files import EXPORTED, as_cell, write_table
 from smallloss.errors import InputError
 from smallloss.files import PREFIX, SUFFIX
 
@@ -153,8 +153,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])
 
 def safe_name(text: str) -> str:
     """`text` as the name of a file or folder on any system: one part of a path, not hidden, not a Windows device."""
-    name = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    name = _FORBIDDEN.sub("_", name).strip().strip(" .")
+    name = _FORBIDDEN.sub("_", as_cell(text)).strip().strip(" .")
     name = name.encode()[:_LONGEST].decode("utf-8", "ignore").rstrip(" .") or "_"
     return f"_{name}" if _RESERVED.fullmatch(name) else name
 

@@ -92,7 +92,7 @@ def _row(name: str, noise_rate: float, fates: Fates) -> ClassRow:
         kept=int(kept.sum()),
         set_aside=int((seen & ~kept & ~issue).sum()),
         likely_wrong=int(issue.sum()),
-        agreement=None if right is None else agreement(kept, issue, seen, right),
+        agreement=None if right is None else agreement(kept, issue, right),
     )
 
 

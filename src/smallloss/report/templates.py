@@ -18,6 +18,7 @@ def environment(**filters: Any) -> Any:
         lstrip_blocks=True,
     )
     made.filters |= filters | {"sha256": _sha256}
+    made.policies["json.dumps_kwargs"] = {"allow_nan": False}  # browsers read no NaN; keys in the order given
     return made
 
 

@@ -20,7 +20,6 @@ class Agreement:
     kept_recall: float | None  # kept ones among the right labels
     issue_precision: float | None  # wrong labels among those called likely wrong
     issue_recall: float | None  # called likely wrong among the wrong labels
-    trusted_precision: float | None  # right labels among the (1 - eta_k) n_k that are not called likely wrong
 
 
 def right_labels(dataset: Dataset, part: Part) -> np.ndarray | None:
@@ -55,14 +54,9 @@ def fates_of(dataset: Dataset, parts: list[Part]) -> Fates:
     )
 
 
-def agreement(kept: np.ndarray, issue: np.ndarray, seen: np.ndarray, right: np.ndarray) -> Agreement:
+def agreement(kept: np.ndarray, issue: np.ndarray, right: np.ndarray) -> Agreement:
     """Of masks over the same examples: a right label is the positive for the kept, a wrong one for the flags."""
-    return Agreement(
-        int((~right).sum()),
-        *_shares(kept, right),
-        *_shares(issue, ~right),
-        trusted_precision=_shares(seen & ~issue, right)[0],
-    )
+    return Agreement(int((~right).sum()), *_shares(kept, right), *_shares(issue, ~right))
 
 
 def _shares(chosen: np.ndarray, positive: np.ndarray) -> tuple[float | None, float | None]:

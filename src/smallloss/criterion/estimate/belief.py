@@ -4,9 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smallloss.criterion.estimate import trusted
 from smallloss.criterion.estimate.ability import Ability
-from smallloss.criterion.estimate.audited import audited_draws, shifted_to
 from smallloss.criterion.estimate.contradiction import RESOLVED_SPREAD, Contradicted, weight
 from smallloss.criterion.estimate.counting import (
     CONFIDENT,
@@ -20,6 +18,7 @@ from smallloss.criterion.estimate.counting import (
 )
 from smallloss.criterion.estimate.dependence import Slope, blend
 from smallloss.criterion.estimate.inputs import Matrix, Vector, label_counts
+from smallloss.criterion.log_odds import shifted_to
 
 DRAWS = 200
 DRAWN_NUMBERS = 40_000_000  # the entries of all drawn matrices together: fewer draws beyond 450 classes
@@ -142,23 +141,6 @@ def _lean(apart: Matrix, draws: Matrix, counts: Vector) -> float:
     """1 - (1 - PROFILE) ALIKE^2 / max(v, ALIKE^2), v the mean square of how far apart, less the counting's variance."""
     v = float(((apart**2 - draws.var(axis=0)) @ counts)[0] / counts.sum())
     return 1 - (1 - PROFILE) * ALIKE**2 / max(v, ALIKE**2)
-
-
-def with_trusted(belief: Belief, known: Matrix, counts: Vector, rng: np.random.Generator) -> Belief:
-    """The Dirichlet posterior of the joint after a trusted sample; labels keep their frequencies."""
-    J = trusted.posterior(belief.transition, belief.prior, known)
-    drawn = trusted.posterior(belief.transition_draws, belief.prior_draws, known)
-    drawn = rng.standard_gamma(drawn) + TINY
-    T, p, T_draws, p_draws = *_rows(J), *_rows(drawn)
-    return _consistent(T, p, bridge(T, p), T_draws, p_draws, bridge(T_draws, p_draws), counts / counts.sum())
-
-
-def with_answers(belief: Belief, wrong: Vector, answers: Vector, counts: Vector, rng: np.random.Generator) -> Belief:
-    """The rates after a hand-checked sample; within each label the wrong ones keep their proportions."""
-    q = counts / counts.sum()
-    draws = audited_draws(belief.draws, wrong, answers, rng)
-    T, p, T_draws, p_draws = belief.transition, belief.prior, belief.transition_draws, belief.prior_draws
-    return _consistent(T, p, np.median(draws, axis=0), T_draws, p_draws, draws, q)
 
 
 def _consistent(

@@ -7,21 +7,11 @@ import numpy as np
 
 from smallloss.criterion.estimate import belief, words
 from smallloss.criterion.estimate.ability import ability
-from smallloss.criterion.estimate.audited import answers_per_label
 from smallloss.criterion.estimate.contradiction import contradictions
 from smallloss.criterion.estimate.counting import count
 from smallloss.criterion.estimate.dependence import slope
-from smallloss.criterion.estimate.inputs import (
-    check_index,
-    checked,
-    codes_among,
-    label_counts,
-    per_example,
-    true_or_false,
-)
+from smallloss.criterion.estimate.inputs import checked, label_counts, per_example, true_or_false
 from smallloss.criterion.estimate.result import Estimate, interval
-from smallloss.criterion.estimate.trusted import trusted_counts
-from smallloss.errors import InputError
 from smallloss.values import whole
 
 
@@ -34,22 +24,17 @@ def estimate(
     contradicted: Any = None,
     level: float = 0.9,
     seed: int = 0,
-    trusted: tuple[Any, Any] | None = None,
-    audited: tuple[Any, Any] | None = None,
 ) -> Estimate:
     """T by counting (measured), p near the label counts, η by the bridge (Bayes' rule), and how sure each is.
 
     `probabilities` are out of sample, (n, c); a row of NaN was never seen. `labels` are codes, or names, the columns
     being in their sorted order or in that of `classes`. `margin` ranks the predictions where given (the logits' does
     not saturate). `contradicted`, whether a training that saw the label predicts another class at its end, tells of the
-    examples that no prediction is confident of. `trusted` is (index, true labels) of a random sample; `audited` is
-    (index, is_right) of examples drawn at random within their label.
+    examples that no prediction is confident of.
     """
     P, given, names = checked(probabilities, labels, classes)
     seen = np.flatnonzero(~np.isnan(P[:, 0]))
     total, c = P.shape
-    known = None if trusted is None else _known(trusted, given, names)
-    answers = None if audited is None else _answers(audited, given, c)
     margins = per_example("margin", margin, seen, total)
     in_sample = true_or_false("contradicted", contradicted, seen, total)
     P, codes = P[seen], given[seen]
@@ -67,10 +52,6 @@ def estimate(
             found = replace(found, rise=against.rise, rise_error=against.rise_error)
     if able.doubted:
         believed = belief.with_doubt(believed, table, counts, able)
-    if known is not None and known.any():
-        believed = belief.with_trusted(believed, known, counts, rng)
-    if answers is not None and answers[1].any():
-        believed = belief.with_answers(believed, *answers, counts, rng)
 
     low, high = interval(believed.rate, believed.draws, level)
     return Estimate(
@@ -80,7 +61,7 @@ def estimate(
         high=high,
         transition=believed.transition,
         prior=believed.prior,
-        evidence=words.evidence(found, able, len(codes), against, known, answers),
+        evidence=words.evidence(found, able, len(codes), against),
         depends_on_example=None if able.is_misled else found.depends_on_example,
         slope=found,
         notes=words.notes(names, counts, table, able, total - len(seen)),
@@ -89,15 +70,3 @@ def estimate(
         transition_draws=believed.transition_draws.astype(np.float32),
         weak=able.doubted,
     )
-
-
-def _known(trusted: tuple[Any, Any], given: np.ndarray, names: list[Any]) -> np.ndarray:
-    index, true = check_index("trusted", *trusted, len(given))
-    return trusted_counts(given[index], codes_among("The true labels of trusted", true, names), len(names))
-
-
-def _answers(audited: tuple[Any, Any], given: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
-    index, right = check_index("audited", *audited, len(given))
-    if right.size and not (right.dtype.kind == "b" or (right.dtype.kind in "iu" and np.isin(right, (0, 1)).all())):
-        raise InputError("audited needs true or false for each example: leave out those that nobody could judge.")
-    return answers_per_label(given[index], right.astype(bool), c)

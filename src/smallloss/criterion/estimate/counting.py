@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smallloss.criterion.estimate.inputs import Codes, Matrix, Vector, label_counts, top_two
+from smallloss.criterion.estimate.inputs import Codes, Matrix, Vector, top_two
 
 LEVELS = (0.1, 0.15, 0.2, 0.3, 0.9)  # the shares q
 CONFIDENT = (0, 2, 3)  # the levels whose mean is believed when noise depends on the class alone
@@ -79,12 +79,8 @@ def posterior(counts: Matrix, frequencies: Vector) -> Matrix:
     return scaled * (1 + weight / size)[:, None]
 
 
-def counting(probabilities: Matrix, labels: Codes, c: int) -> Matrix:
-    """T[i, j] = share of label j among the q surest predictions of i, the mean over q = .1, .2, .3 (measured)."""
-    return confident_rows(count(probabilities, labels, c), label_counts(labels, c) / len(labels))
-
-
 def confident_rows(table: Counts, frequencies: Vector) -> Matrix:
+    """T[i, j] = share of label j among the q surest predictions of i, the mean over q = .1, .2, .3 (measured)."""
     return np.mean([level_rows(table, level, frequencies) for level in CONFIDENT], axis=0)
 
 
@@ -110,7 +106,11 @@ def prior(T: Matrix, frequencies: Vector, counted: float, centre: Vector | None 
 
 
 def bridge(T: Matrix, p: Vector) -> Vector:
-    """η_k = 1 - p_k T_kk / sum_i p_i T_ik (Bayes' rule); 0 for a label that nothing carries. T may be a stack."""
+    """η_k = 1 - p_k T_kk / sum_i p_i T_ik (Bayes' rule); 0 for a label that nothing carries. T may be a stack.
+
+    Apart from `transition.noise_rate`, which makes c^2 products of each matrix, too many of hundreds of them; and
+    truncated quotas hang on the last bit of that one.
+    """
     right = p * np.diagonal(T, axis1=-2, axis2=-1)
     labelled = (p[..., None, :] @ T)[..., 0, :]
     return 1 - np.divide(right, labelled, out=np.ones_like(right), where=labelled > 0)

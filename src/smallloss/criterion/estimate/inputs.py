@@ -29,7 +29,7 @@ def checked(probabilities: Any, labels: Any, classes: Any) -> tuple[Matrix, Code
     names = _names(labels, c) if classes is None else to_numpy(classes).tolist()
     if len(names) != c:
         raise InputError(f"classes names {len(names)} classes, but the probabilities have {c} columns.")
-    codes = codes_among("The labels", labels, names)
+    codes = _codes(labels, names)
     if len(codes) != len(P):
         raise InputError(f"There are {len(P)} rows of probabilities but {len(codes)} labels; give one for each.")
     P = P.astype(np.float64)
@@ -54,11 +54,11 @@ def _names(labels: Any, c: int) -> list[Any]:
     return names
 
 
-def codes_among(what: str, labels: Any, names: list[Any]) -> Codes:
+def _codes(labels: Any, names: list[Any]) -> Codes:
     """Labels as codes: names of classes, or codes already where the names are not numbers."""
     array = to_numpy(labels)
     if array.ndim != 1:
-        raise InputError(f"{what} have the shape {array.shape}: give one label for each example.")
+        raise InputError(f"The labels have the shape {array.shape}: give one label for each example.")
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     numbered = all(isinstance(name, int) for name in names)
@@ -67,27 +67,10 @@ def codes_among(what: str, labels: Any, names: list[Any]) -> Codes:
     outside = np.flatnonzero((array < 0) | (array >= len(names)))
     if outside.size:
         raise InputError(
-            f"{what} hold {array[outside[0]]} at position {outside[0]}; the codes go from 0 to {len(names) - 1}, one "
-            f"for each column of the probabilities ({listed(names)})."
+            f"The labels hold {array[outside[0]]} at position {outside[0]}; the codes go from 0 to {len(names) - 1}, "
+            f"one for each column of the probabilities ({listed(names)})."
         )
     return array.astype(np.int64)
-
-
-def check_index(what: str, index: Any, values: Any, n: int) -> tuple[Codes, np.ndarray]:
-    """Indices of examples, each at most once, and one value for each of them."""
-    where, given = to_numpy(index), to_numpy(values)
-    if where.ndim != 1 or given.shape != where.shape or (where.size and where.dtype.kind not in "iu"):
-        raise InputError(
-            f"{what} is a pair: the indices of the examples and one answer for each; the shapes are {where.shape} "
-            f"and {given.shape}."
-        )
-    outside = where[(where < 0) | (where >= n)]
-    if outside.size:
-        raise InputError(f"{what} names the example {outside[0]}, but the indices go from 0 to {n - 1}.")
-    unique, count = np.unique(where, return_counts=True)
-    if (count > 1).any():
-        raise InputError(f"{what} names the example {unique[count > 1][0]} twice; answer for each once.")
-    return where.astype(np.int64), given
 
 
 def per_example(what: str, values: Any, seen: Codes, total: int) -> Vector | None:

@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.estimate.ability import Ability
-from smallloss.criterion.estimate.audited import OWN
 from smallloss.criterion.estimate.contradiction import Contradicted
 from smallloss.criterion.estimate.counting import LEAST, Counts
 from smallloss.criterion.estimate.dependence import Slope
-from smallloss.criterion.estimate.inputs import Matrix, Vector
+from smallloss.criterion.estimate.inputs import Vector
 from smallloss.criterion.labels import listed
 
 SMALL = 100  # examples of a label below which its own counts say little
@@ -21,24 +20,12 @@ _MISLED = (
 )
 
 
-def evidence(
-    found: Slope, able: Ability, n: int, against: Contradicted | None, known: Matrix | None,
-    answers: tuple[Vector, Vector] | None,
-) -> str:  # fmt: skip
+def evidence(found: Slope, able: Ability, n: int, against: Contradicted | None) -> str:
     """Which evidence was used, and what kind of noise it looks like."""
     parts = [f"Labels counted among the most confident out-of-sample predictions of {n:,} examples."]
     if against is not None and against.weight > 0.5 and not able.is_misled:
         parts.append(f"Of all labels, the training on everything contradicts {against.count.sum() / n:.0%}.")
     parts.append(_MISLED if able.is_misled else _kind(found))
-    if known is not None and known.sum():
-        parts.append(f"Combined with {int(known.sum()):,} examples whose true class is known.")
-    if answers is not None and answers[1].sum():
-        own = int((answers[1] >= OWN).sum())
-        parts.append(
-            f"Corrected by {int(answers[1].sum()):,} answers by hand, {int(answers[0].sum()):,} of them 'wrong': "
-            + (f"{own} classes by their own answers, the rest" if own else "all classes")
-            + " moved together."
-        )
     return " ".join(parts)
 
 

@@ -1,6 +1,8 @@
-"""Two-component mixtures on the score, label by label: the wrong ones are the bump of high loss.
+"""The usual estimators of noise rates, to be compared with ours; none of them moves it.
 
-Gaussians as in DivideMix (Li et al. 2020), betas as in Arazo et al. 2019.
+From out-of-sample probabilities and labels: the confident joint, anchor points and dual-T. From the score in sample:
+mixtures of two components, label by label, of which the wrong ones are the bump of high loss: Gaussians as in DivideMix
+(Li et al. 2020), betas as in Arazo et al. 2019.
 """
 
 from collections.abc import Callable
@@ -8,14 +10,61 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import betaln
 
-from smallloss.criterion.estimate.inputs import Codes, Vector
+from smallloss.criterion.estimate.inputs import CHUNK, Codes, Matrix, Vector, label_counts
 
+PERCENTILE = 97.0  # of anchor points, as both papers take it: the very surest example is often an outlier
 CUT = (5.0, 95.0)  # percentiles: the tails of a loss are not the shape of its bump
 EDGE = 1e-4
 ROUNDS = 10
 POOL = 100.0  # a label with this many examples believes its own fit and the pooled one equally
 LEAST = 10  # fewer distinct examples have no two bumps
 Weights = Callable[[Vector, Vector], Vector]  # (x, weight of each x) -> log density at x
+
+
+def confident_joint(probabilities: Matrix, labels: Codes, c: int) -> Matrix:
+    """Q[i, j] = share labelled i and truly j, from C[i, j] = #{label i, confident of j} (Northcutt et al. 2021).
+
+    Confident of j: p_j >= t_j, the mean p_j of the examples labelled j; of several such j the likeliest. (Rows are
+    labels here, as in the paper of that name; everywhere else rows are true classes.)
+    """
+    counts = label_counts(labels, c)
+    threshold = _thresholds(probabilities, labels, counts)
+    cells = np.zeros(c * c)
+    for start in range(0, len(labels), CHUNK):
+        P, given = probabilities[start : start + CHUNK], labels[start : start + CHUNK]
+        over = threshold <= P
+        confident = over.any(axis=1)
+        j = np.where(over, P, -1.0).argmax(axis=1)
+        cells += np.bincount(given[confident] * c + j[confident], minlength=c * c)
+    C = cells.reshape(c, c)
+    np.fill_diagonal(C, np.maximum(C.diagonal(), 1.0))
+    C *= (counts / C.sum(axis=1))[:, None]
+    return C / C.sum()
+
+
+def joint_noise_rate(Q: Matrix) -> Vector:
+    """η_i = 1 - Q_ii / sum_j Q_ij; 0 for a label that nothing carries."""
+    labelled = Q.sum(axis=1)
+    return 1 - np.divide(Q.diagonal(), labelled, out=np.ones(len(Q)), where=labelled > 0)
+
+
+def anchor(probabilities: Matrix, percentile: float = PERCENTILE) -> Matrix:
+    """T[i] = g(x*), x* the example whose g_i is at the percentile: an anchor point of class i (Patrini et al. 2017)."""
+    rank = round(percentile / 100 * (len(probabilities) - 1))
+    x = np.argpartition(probabilities, rank, axis=0)[rank]
+    T = probabilities[x]
+    return T / T.sum(axis=1, keepdims=True)
+
+
+def dual_t(probabilities: Matrix, labels: Codes, c: int, percentile: float = PERCENTILE) -> Matrix:
+    """T = T♣ T♠, T♣ from anchor points, T♠[l, j] the share of label j among those predicted l (Yao et al. 2020).
+
+    A class that is never predicted keeps its own label in T♠.
+    """
+    counts = np.bincount(probabilities.argmax(axis=1) * c + labels, minlength=c * c).reshape(c, c)
+    predicted = counts.sum(axis=1, keepdims=True)
+    spade = np.divide(counts, predicted, out=np.eye(c), where=predicted > 0)
+    return anchor(probabilities, percentile) @ spade
 
 
 def gaussian_mixture(score: Vector, labels: Codes, c: int) -> Vector:
@@ -26,6 +75,11 @@ def gaussian_mixture(score: Vector, labels: Codes, c: int) -> Vector:
 def beta_mixture(score: Vector, labels: Codes, c: int) -> Vector:
     """η_k = weight of the high component of two betas, α = x̄(x̄(1 - x̄)/s^2 - 1), β = α(1 - x̄)/x̄ (Arazo et al. 2019)."""
     return _per_label(score, labels, c, _log_beta)
+
+
+def _thresholds(P: Matrix, labels: Codes, counts: Vector) -> Vector:
+    own = np.bincount(labels, weights=P[np.arange(len(labels)), labels], minlength=len(counts))
+    return np.divide(own, counts, out=np.full(len(counts), np.inf), where=counts > 0)
 
 
 def _per_label(score: Vector, labels: Codes, c: int, density: Weights) -> Vector:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from smallloss.data.tables import EXPORTED, defuse, read_table, write_table
+from smallloss.data.table_files import EXPORTED, defuse, read_table, write_table
 from smallloss.errors import InputError
 
 COLUMNS = {
