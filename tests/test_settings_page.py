@@ -62,7 +62,7 @@ def test_the_words_that_a_setting_takes_are_those_described(group, name):
     settings = presets.get("cpu")
     for word in words:
         presets.change(settings, {full: word})
-    if name in ("gamma", "weight_max", "rounding"):  # these are refused where they are used
+    if name in ("gamma", "weight_max", "rounding", "class_size"):  # these are refused where they are used
         with pytest.raises(InputError, match=name):
             sl.select([1.0, 2.0], ["a", "b"], 0.1, **{name: "nonsense"})
     else:

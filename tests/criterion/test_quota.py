@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smallloss.criterion.quota import balance, number, proportion, quotas
+from smallloss.criterion.selection import select
+from smallloss.criterion.transition import from_spec
 from smallloss.errors import InputError
 
 UNIFORM = np.full(10, 0.1)
@@ -61,22 +63,42 @@ def test_relative_numbers_of_the_appendix_exactly(r, gamma_1, middle):
     ],
 )
 def test_authors_counts_for_uniform_noise(c, r, total):
-    n = np.full(c, 45_000 // c)  # their code takes these for the class sizes, whatever was drawn
+    n = np.full(c, 45_000 // c)
     eta = (c - 1) / c * r  # truncation makes the order of these matter: (r * 9) / 10 keeps one more at r = .3
-    quota = quotas(n, eta, np.full(c, 1 / c), rounding="raw")
+    quota = quotas(n, eta, np.full(c, 1 / c), rounding="raw", class_size="nominal")
     assert quota.num.sum() == total
 
 
 @pytest.mark.parametrize(("r", "total"), [(0.1, 39600), (0.2, 34200), (0.3, 28800), (0.4, 23400)])
 def test_authors_counts_for_pairwise_noise(r, total):
-    quota = quotas(np.full(10, 4500), r, UNIFORM, rounding="raw")
+    quota = quotas(np.full(10, 4500), r, UNIFORM, rounding="raw", class_size="nominal")
     assert quota.num.sum() == total
+
+
+@pytest.mark.parametrize(
+    ("noise", "c", "total"),
+    [("uniform:0.1", 10, 40140), ("uniform:0.3", 10, 30410), ("uniform:0.5", 10, 20700), ("uniform:0.7", 10, 13320),
+     ("uniform:0.9", 10, 6830), ("pairwise:0.4", 10, 23400), ("uniform:0.4", 100, 23600)],
+)  # fmt: skip
+def test_authors_counts_from_the_matrix(noise, c, total):
+    """As a run with the preset `paper` and the authors' class sizes has them: from T alone."""
+    labels = np.arange(45_000) % c
+    T = from_spec(noise, c)
+    found = select(np.arange(45_000.0), labels, transition=T, prior="uniform", rounding="raw", class_size="nominal")
+    assert found.quota.num.sum() == total
 
 
 def test_safe_rounding_keeps_the_example_that_truncation_loses():
     n = np.full(10, 4500)
     assert quotas(n, 0.27, UNIFORM, rounding="raw").num[0] == 3041
     assert quotas(n, 0.27, UNIFORM).num[0] == 3042
+
+
+def test_nominal_class_size_ignores_the_drawn_counts_but_never_exceeds_them():
+    n = [4438, 4465, 4452, 4503, 4587, 4558, 4512, 4507, 4466, 4512]
+    quota = quotas(n, 0.45, UNIFORM, rounding="raw", class_size="nominal")
+    assert quota.num.tolist() == [2070] * 10
+    assert quotas([10, 90], 0.0, class_size="nominal").num.tolist() == [10, 50]
 
 
 @pytest.mark.parametrize("rounding", ["safe", "raw"])
@@ -207,6 +229,7 @@ def test_from_gamma_1_on_eq_2_collapses(n, data):
         ({"gamma": float("inf")}, "gamma is inf"),
         ({"gamma": "half"}, "gamma is 'half'"),
         ({"rounding": "up"}, "rounding is 'up'"),
+        ({"class_size": "big"}, "class_size is 'big'"),
     ],
 )
 def test_bad_input_is_named(arguments, culprit):

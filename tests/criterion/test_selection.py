@@ -122,10 +122,10 @@ def test_a_permutation_of_the_examples_permutes_the_result(rows, rate, prior):
         np.testing.assert_array_equal(column[order], other.table()[name])
 
 
-@given(examples, st.floats(0, 0.99), st.floats(0, 1), st.sampled_from(["safe", "raw"]))
-def test_invariants(rows, rate, beta, rounding):
+@given(examples, st.floats(0, 0.99), st.floats(0, 1), st.sampled_from(["observed", "nominal"]))
+def test_invariants(rows, rate, beta, class_size):
     score, labels, _ = (np.array(column) for column in rows)
-    result = select(score / 7, labels, rate, beta=beta, prior="uniform", rounding=rounding)
+    result = select(score / 7, labels, rate, beta=beta, prior="uniform", class_size=class_size)
     assert not (result.mask & result.is_label_issue).any()
     per_class = np.bincount(result.class_index, minlength=len(result.classes))
     kept = np.bincount(result.class_index[result.mask], minlength=len(result.classes))

@@ -11,6 +11,8 @@ from smallloss.criterion.transition import prior_from_labels, validate
 from smallloss.errors import InputError
 from smallloss.values import to_numpy
 
+_DIGITS = 12  # of a noise rate
+
 
 def check_scores(score: np.ndarray, class_index: np.ndarray, kappa: float, weight_max: str) -> None:
     """One finite or missing score for each label, and options that exist."""
@@ -53,8 +55,10 @@ def rates_of(noise_rate: Any, transition: Any, prior: Any, names: list[Any], not
         return by_class("noise_rate", noise_rate, names, notes)
     if transition is not None:
         # A class that T and the counts leave without a right label has rate 1: nothing of it is kept, and that
-        # is said, but it must not end the run.
-        return np.minimum(rates_from_transition(transition, prior), np.nextafter(1.0, 0.0))
+        # is said, but it must not end the run. Sums of T leave an error in the last digit, which truncation shows: the
+        # authors' counts come out without it.
+        rates = np.round(rates_from_transition(transition, prior), _DIGITS)
+        return np.minimum(rates, np.nextafter(1.0, 0.0))
     raise InputError(
         "The noise rate is not known: give noise_rate= (share of wrong labels), transition=, or out-of-sample "
         "probabilities=, from which it is estimated."

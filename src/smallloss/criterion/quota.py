@@ -16,6 +16,7 @@ from smallloss.values import to_numpy
 
 Gamma = float | Literal["middle", "none"]
 Rounding = Literal["safe", "raw"]
+ClassSize = Literal["observed", "nominal"]
 
 # 0.7 * 10 is 6.999... in floats. This much is forgiven before rounding down, unless rounding is "raw".
 SLACK = 1e-9
@@ -75,6 +76,7 @@ def quotas(
     beta: float = 0.2,
     gamma: Gamma = "middle",
     rounding: Rounding = "safe",
+    class_size: ClassSize = "observed",
     classes: Sequence[Hashable] | None = None,
 ) -> Quota:
     """Eq. 2 for classes of `n` examples: how many to keep of each.
@@ -85,24 +87,27 @@ def quotas(
     gamma: "middle" is (gamma_0 + gamma_1) / 2, "none" is gamma_1 (no balancing), or a number >= 1. With an
     unknown prior (None) there is nothing to balance towards, and gamma is gamma_1 whatever was asked.
     rounding: "safe" forgives rounding errors; "raw" truncates as the authors' code does.
+    class_size: "nominal" puts n / c in the place of every n_i, as the authors' code does for uniform and
+    pairwise noise.
     """
     counts = np.asarray(n, dtype=np.int64)
     c = len(counts)
     names: list[Hashable] = list(range(c) if classes is None else classes)
     rates = np.maximum(_rates(noise_rate, names), least)
     p = None if prior is None else _prior(prior, names)
-    _check_options(beta, gamma, rounding)
+    _check_options(beta, gamma, rounding, class_size)
 
+    size = np.full(c, counts.sum() / c) if class_size == "nominal" else counts
     estimated = prop = proportion(rates, beta)
     if upper is not None:
         prop = safe_proportion(rates, np.maximum(_rates(upper, names, "upper"), least), beta)
-    available = prop * counts
+    available = prop * size
     whole = _whole(available, counts, rounding)
     m = gamma_1 = used = None
     num = available
     if p is not None:
         # A class that gives no whole example cannot be balanced by keeping less of the others.
-        m, gamma_1 = (float(x) for x in balance(np.where(whole > 0, estimated * counts, 0), p))
+        m, gamma_1 = (float(x) for x in balance(np.where(whole > 0, estimated * size, 0), p))
         used = _gamma(gamma, gamma_1)
         if gamma != "none":
             # from gamma_1 on Eq. 2 is prop(i) n_i; said outright, so that rounding cannot lose an example
@@ -185,7 +190,7 @@ def _prior(prior: Any, names: list[Hashable]) -> np.ndarray:
     return p
 
 
-def _check_options(beta: float, gamma: Gamma, rounding: str) -> None:
+def _check_options(beta: float, gamma: Gamma, rounding: str, class_size: str) -> None:
     if not isinstance(beta, Real) or not 0 <= beta <= 1:
         raise InputError(f"beta is {beta!r}: it must lie between 0 (keep all that may be right) and 1.")
     if isinstance(gamma, str):
@@ -195,3 +200,5 @@ def _check_options(beta: float, gamma: Gamma, rounding: str) -> None:
         raise InputError(f"gamma is {gamma!r}: a number must be finite and at least 1 (gamma_0).")
     if rounding not in ("safe", "raw"):
         raise InputError(f'rounding is {rounding!r}: use "safe" or "raw".')
+    if class_size not in ("observed", "nominal"):
+        raise InputError(f'class_size is {class_size!r}: use "observed" or "nominal".')

@@ -10,7 +10,7 @@ from smallloss.criterion.estimate import Estimate, estimate
 from smallloss.criterion.known import check_scores, known_last, prior_of, probability_of_label, rates_of
 from smallloss.criterion.labels import by_class, encode, encode_among, listed, require_one_order
 from smallloss.criterion.ledger import LossLedger
-from smallloss.criterion.quota import Gamma, Quota, Rounding, quotas, whole_part
+from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
 from smallloss.criterion.ranking import rank_class_by_class, stable_argsort
 from smallloss.criterion.remarks import remarks
 from smallloss.criterion.transition import validate
@@ -176,6 +176,7 @@ def select(
     kappa: float = KAPPA,
     weight_max: Literal["selected", "class"] = "selected",
     rounding: Rounding = "safe",
+    class_size: ClassSize = "observed",
 ) -> Selection:
     """RSL's selection (Algorithm 1, lines 8-14, with Eq. 2): the smallest scores of each class.
 
@@ -197,7 +198,7 @@ def select(
     beta: safety, from 0 to 1: how much less than the 1 - noise_rate that should be right is kept.
     gamma: balance: "none" keeps all that is safe of every class, 1 keeps classes in proportion to the prior, "middle"
     (the paper's) lies half-way.
-    kappa: the smallest weight is exp(-kappa). rounding: how whole numbers come about, see `quotas`.
+    kappa: the smallest weight is exp(-kappa). rounding, class_size: how whole numbers come about, see `quotas`.
     """
     notes: list[str] = []
     values = _mean_loss(score, notes) if isinstance(score, LossLedger) else np.array(to_numpy(score), np.float64)
@@ -229,9 +230,11 @@ def select(
         beta=beta,
         gamma=gamma,
         rounding=rounding,
+        class_size=class_size,
         classes=names,
     )
-    trusted = whole_part((1 - quota.noise_rate) * n)
+    # A nominal class size may allow more than (1 - eta_k) n_k; what is selected is never called likely wrong.
+    trusted = np.maximum(whole_part((1 - quota.noise_rate) * n), quota.num)
     if upper is not None:
         high = np.asarray(by_class("upper", upper, names, []))
         trusted = _spare(trusted, n, quota.noise_rate, high, names, notes)

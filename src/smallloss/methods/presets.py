@@ -6,7 +6,7 @@ from math import log
 from typing import Any, Literal, TypeVar, get_type_hints
 
 from smallloss import methods
-from smallloss.criterion.quota import Gamma, Rounding
+from smallloss.criterion.quota import ClassSize, Gamma, Rounding
 from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError
 from smallloss.learning.recipe import Recipe
@@ -32,6 +32,10 @@ HELP = {
     "kappa": ("The least certain kept example of a label has the weight exp(-kappa).", "from 0"),
     "weight_max": ("Where that weight is reached: at the last one kept, or at the last of all.", "`selected`, `class`"),
     "rounding": ("How quotas become whole: forgiving float error, or cut as the authors do.", "`safe`, `raw`"),
+    "class_size": (
+        "The n_i of Eq. (2): examples that carry the label, or n / c, as the authors have it under some noise.",
+        "`observed`, `nominal`",
+    ),
 }
 
 
@@ -54,6 +58,7 @@ class Settings:
     kappa: float = -log(0.7)
     weight_max: Literal["selected", "class"] = "selected"
     rounding: Rounding = "safe"
+    class_size: ClassSize = "observed"
     own: Mapping[str, Any] = field(default_factory=dict)  # method -> its `Knobs`, where they are not the default ones
 
     def __post_init__(self) -> None:

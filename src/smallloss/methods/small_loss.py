@@ -108,6 +108,7 @@ def choose(
         kappa=settings.kappa,
         weight_max=settings.weight_max,
         rounding=settings.rounding,
+        class_size=settings.class_size,
     )
 
 
