@@ -33,7 +33,7 @@ HELP = {
     "weight_max": ("Where that weight is reached: at the last one kept, or at the last of all.", "`selected`, `class`"),
     "rounding": ("How quotas become whole: forgiving float error, or cut as the authors do.", "`safe`, `raw`"),
     "class_size": (
-        "The n_i of Eq. (2): examples that carry the label, or n / c, as the authors have it under some noise.",
+        "The class sizes that quotas are shares of: as they are, or n / c, as the authors do under some noise.",
         "`observed`, `nominal`",
     ),
 }
