@@ -122,16 +122,15 @@ def test_the_command_says_how_many_there_are_and_when_they_are_all(folder: Path,
 
 
 def test_the_next_run_is_a_command_for_a_shell() -> None:
-    line = next_run(
-        {"source": "/my photos/$x.csv", "label": "its label"}, Path("a b/r.csv"), Path("c.csv")
-    ).splitlines()[-1]
+    data = {"source": "/my photos/$x.csv", "label": "its label"}
+    config = {"data": data, "options": ["--backbone", "mine:make", "--set", "beta=0.1"]}
+    line = next_run(config, Path("a b/r.csv"), Path("c.csv")).splitlines()[-1]
     assert shlex.split(line) == [
-        *("smallloss", "clean", "/my photos/$x.csv", "--label", "its label", "--out", "NEW"),
-        *("--noise-rate", "a b/r.csv", "--corrections", "c.csv"),
+        *("smallloss", "clean", "/my photos/$x.csv", "--out", "NEW", "--label", "its label"),
+        *("--backbone", "mine:make", "--set", "beta=0.1", "--noise-rate", "a b/r.csv", "--corrections", "c.csv"),
     ]
-    arrays = next_run({"source": None, "label": None}, Path("r.csv"), Path("c.csv"))
+    arrays = next_run({"data": {"source": None, "label": None}}, Path("r.csv"), Path("c.csv"))
     assert "smallloss clean DATA --out NEW --noise-rate r.csv --corrections c.csv" in arrays
-    assert "clean x.npy --labels LABELS --out" in next_run({"source": "x.npy"}, Path("r.csv"), Path("c.csv"))
 
 
 def test_pictures_are_shown_where_the_data_is_given(folder: Path, tmp_path: Path) -> None:

@@ -130,3 +130,17 @@ def test_a_prior_a_path_and_workers_are_said_where_they_are_given(untrained, tmp
     words = chosen(features(), tmp_path / "resident", prior="uniform", workers=3)
     assert words["prior"] == "uniform, as asked"
     assert words["workers"].startswith("3, not used: they read the batches of --path streaming")
+
+
+def test_what_was_asked_for_can_be_asked_for_again(untrained, tmp_path):
+    def options(**wishes) -> list[str]:
+        chosen("digits", tmp_path / str(len(wishes)), **wishes)
+        config = tmp_path / str(len(wishes)) / "run" / "config.json"
+        return json.loads(config.read_text(encoding="utf-8"))["options"]
+
+    settings = {"beta": 0.1, "stage1.lr": 0.05}
+    assert options(method="rsl_wm", epochs=3, seed=2, settings=settings, deterministic=True) == [
+        *("--method", "rsl_wm", "--epochs", "3", "--seed", "2", "--deterministic"),
+        *("--set", "beta=0.1", "--set", "stage1.lr=0.05"),
+    ]
+    assert options(backbone=lambda x: x.mean((2, 3))) == []  # which no command line could name

@@ -94,3 +94,19 @@ def test_a_full_disk_names_the_file_and_is_not_the_users_fault(tmp_path):
     assert done.returncode == 1, done.stderr
     assert f"{out} could not be written: File too large" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_no_data_at_all_is_not_this_folder(monkeypatch, capsys, tmp_path):
+    """An unset variable: smallloss clean "$DATA"."""
+    monkeypatch.chdir(tmp_path)
+    assert "DATA is empty; it is one of: a folder" in refused(monkeypatch, capsys, "clean", "", "--out", "run")
+
+
+def test_a_run_is_not_put_among_the_pictures(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for name in ("photos/a", "photos/b", "elsewhere"):
+        (tmp_path / name).mkdir(parents=True)
+    for out in ("photos/run", "elsewhere/../photos/run", "photos"):
+        said = refused(monkeypatch, capsys, "clean", "photos", "--out", out)
+        assert "lies inside the data, photos; name a place outside of it" in said
+    assert sorted(path.name for path in (tmp_path / "photos").iterdir()) == ["a", "b"]

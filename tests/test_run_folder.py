@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from smallloss.errors import InputError, SmallLossError
+from smallloss.files import place
 from smallloss.run_folder import RunFolder, read_config
 
 CONFIG = {"seed": 0, "settings": {"beta": 0.2, "window": (0.0, 1.0)}, "versions": {"torch": "2.13.0"}}
@@ -160,3 +161,13 @@ def test_two_processes_cannot_use_one_run_and_a_kill_frees_it(tmp_path):
         holder.communicate()
     with RunFolder(tmp_path, {}):
         pass
+
+
+def test_a_place_has_no_way_back_in_it(tmp_path, monkeypatch):
+    """Links and runs outlive the folder that a command was typed in."""
+    (tmp_path / "gone" / "on").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "gone" / "on")
+    assert place("../../data/x.png") == tmp_path.resolve() / "data" / "x.png"
+    assert place("here") == tmp_path / "gone" / "on" / "here"
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    assert place(tmp_path / "link" / "x") == tmp_path / "link" / "x"

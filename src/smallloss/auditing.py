@@ -120,7 +120,7 @@ def read_back(run_folder: str | Path, answers_csv: str | Path | None = None) -> 
     )
     (run / "").mkdir(exist_ok=True)
     files.write_json(run / RESULT, result.to_dict())
-    _write_csv(run / CORRECTIONS, _ANSWER, [_row(run, row, true) for row, true in pins.items()])
+    _write_csv(run / CORRECTIONS, _ANSWER, [_correction(run, row, true) for row, true in pins.items()])
     upper = [None if np.isnan(rate) else rate for rate in result.rates.upper.tolist()]
     rates = zip(run.classes.tolist(), result.rates.noise_rate.tolist(), upper, strict=True)
     _write_csv(run / RATES, ("label", "noise_rate", "upper"), [list(row) for row in rates])
@@ -288,6 +288,12 @@ def _row(run: Run, row: int, true: int) -> list[Any]:
     words = {by_hand.NONE: "none", by_hand.UNSURE: "unsure"}
     word = words.get(int(true), "right" if true == run.labels[row] else "wrong")
     return [run.ids[row], int(row), word, run.classes[true] if word == "wrong" else ""]
+
+
+def _correction(run: Run, row: int, true: int) -> list[Any]:
+    """An answer that holds whatever becomes of the label: what was right by the label it had is so by its class."""
+    *said, _ = _row(run, row, true)
+    return [*said, "" if true == by_hand.NONE else run.classes[true]]
 
 
 def _write_csv(path: Path, header: Any, rows: list[list[Any]]) -> Path:

@@ -1,6 +1,7 @@
 """What a run chooses by the data and the hardware, and why: said in one line each before anything is trained."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from smallloss.run_files import net_name
 
 _THINGS = {"pictures": "pictures", "features": "rows of features", "text": "texts", "table": "rows"}
 _AS_ASKED = "as asked"
+_SAID = (str, int, float, Path)  # what a command line can say
 
 
 def choices(
@@ -41,6 +43,21 @@ def choices(
     if task.workers:
         chosen["workers"] = _workers(task)
     return chosen
+
+
+def options(**asked: Any) -> list[str]:
+    """What a command has to say beside DATA, --out and the noise rates to make this run again; objects of the user's
+    own have no name that a command could say."""
+    usual = {"method": "rsl", "seed": 0, "device": "auto", "path": "auto", "workers": 0, "deterministic": False}
+    words: list[str] = []
+    for name, value in asked.items():
+        if name == "settings":
+            words += [
+                word for key, one in value.items() if isinstance(one, _SAID) for word in ("--set", f"{key}={one}")
+            ]
+        elif value != usual.get(name) and isinstance(value, _SAID):
+            words += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    return words
 
 
 def say(chosen: Mapping[str, str]) -> None:

@@ -13,7 +13,7 @@ import torch
 
 import smallloss
 from smallloss import methods
-from smallloss.choices import choices, say
+from smallloss.choices import choices, options, say
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.selection import Selection
 from smallloss.criterion.verdict import Verdict
@@ -136,7 +136,7 @@ def clean(
     seed, workers = whole(seed, "seed"), whole(workers, "workers")
     changes = dict(settings or {})
     refuse_early(
-        out, preset, where.type, net, epochs, changes, {"--transition": transition, "--corrections": corrections}
+        data, out, preset, where.type, net, epochs, changes, {"--transition": transition, "--corrections": corrections}
     )
     folder = None if out is None else Path(out)
     dataset, fill, seen = as_seen(dataset_of(data, label, labels), features, backbone, where, folder)
@@ -156,6 +156,11 @@ def clean(
     asked = {"device": device, "preset": preset, "net": net, "epochs": epochs, "settings": changes}
     asked |= {"method": method, "estimate": estimate, "prior": prior}
     config = _config(task, ready, chosen, method, {"source": place_of(data), "label": label, **seen})
+    config["options"] = options(
+        backbone=backbone, features=features, labels=labels, method=method, preset=preset, noise=noise, prior=prior,
+        protocol=protocol, net=net, epochs=epochs, seed=seed, device=device, path=path, workers=workers,
+        deterministic=deterministic, settings=changes,
+    )  # fmt: skip
     config["chosen"] = choices(task, chosen, ready.known, accuracy_on=ready.accuracy_on, asked=asked)
     if ready.alike:
         config["chosen"]["labels"] = ready.alike[0]

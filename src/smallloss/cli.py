@@ -194,7 +194,7 @@ def audit(
     if answers is not None:
         print(auditing.read_back(run, answers))
         written = (run / auditing.FOLDER / name for name in (auditing.RATES, auditing.CORRECTIONS))
-        print(f"\n{next_run(read_config(run)['data'], *written)}")
+        print(f"\n{next_run(read_config(run), *written)}")
         return
     from smallloss.data.source import load
     from smallloss.preparing import data_of_run

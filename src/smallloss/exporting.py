@@ -17,7 +17,7 @@ from smallloss.data.picture_files import picture_files, seen_from
 from smallloss.data.source import load
 from smallloss.data.table_files import CLEANLAB, read_table, write_table
 from smallloss.errors import InputError
-from smallloss.files import write_json
+from smallloss.files import place, write_json
 from smallloss.report import formats
 from smallloss.report.examples import mark
 from smallloss.report.exported import Exported, left_out_of_csv
@@ -77,7 +77,7 @@ def export(
     In csv, a text that a spreadsheet would run has an apostrophe.
     """
     _refuse_odd_wishes(to, keep, relabel, copy)
-    target, found = Path(out).absolute(), _read_run(Path(run))
+    target, found = place(out), _read_run(Path(run))
     _refuse_taken(target, to)
     if data is None and to in _SHOWS_ORIGINALS:
         data, label = _recorded_source(found, to)
@@ -199,7 +199,7 @@ def _recorded_source(run: _Run, to: str) -> tuple[str, str | None]:
 
 def _find_originals(data: str | Path, label: str | None, run: _Run) -> _Originals:
     ids = run.examples["id"].tolist()
-    paths = picture_files(Path(data).expanduser().absolute(), ids)
+    paths = picture_files(place(data), ids)
     lost = [name for name, path in zip(ids, paths, strict=False) if not path.is_file()]
     if lost:
         raise InputError(

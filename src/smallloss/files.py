@@ -46,6 +46,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
+def place(path: str | os.PathLike[str]) -> Path:
+    """Where it is, from the root and without `..`: a link or a run must not break when a folder on the way goes."""
+    whole = Path(path).expanduser().absolute()
+    return whole.resolve() if ".." in whole.parts else whole
+
+
 def is_leftover(name: str) -> bool:
     """Is a file or folder of this name what a kill in the middle of a write of ours left behind?"""
     return _LEFTOVER.fullmatch(name) is not None

@@ -21,6 +21,7 @@ from smallloss.data.labels import alike_note
 from smallloss.data.protocol import hold_out, split
 from smallloss.data.source import load
 from smallloss.errors import InputError
+from smallloss.files import place
 from smallloss.learning.embedding import Fill, embedded, no_fill
 from smallloss.learning.task import Check
 from smallloss.methods import presets
@@ -32,6 +33,7 @@ from smallloss.run_files import DUPLICATES
 
 
 def refuse_early(
+    data: Any,
     out: str | Path | None,
     preset: str | None,
     device: str,
@@ -43,6 +45,7 @@ def refuse_early(
     """What can be refused before any data is read: it may take minutes to read it all."""
     if out is not None and not isinstance(out, str | Path):
         raise InputError(f"out is a {type(out).__name__}; it names a folder. Give data and labels as a pair: (X, y).")
+    _refuse_inside(data, out)
     asked = presets.choose(preset, device, None, net=net, epochs=epochs, changes=changes)
     for name in (asked.net, asked.last_net):
         require_known(name)
@@ -51,8 +54,7 @@ def refuse_early(
             raise InputError(f"{option} {file}: there is no such file.")
     if out is None:
         return
-    place = Path(out)
-    there = next(path for path in (place, *place.absolute().parents) if path.exists())
+    there = next(path for path in (Path(out), *Path(out).absolute().parents) if path.exists())
     if not there.is_dir():
         raise InputError(f"--out {out} cannot be a folder: {there} is a file; name another place")
     try:
@@ -61,6 +63,14 @@ def refuse_early(
         raise InputError(
             f"--out {out}: nothing can be written in {there} ({error.strerror}); name another place"
         ) from None
+
+
+def _refuse_inside(data: Any, out: str | Path | None) -> None:
+    """A run among the pictures would be read as one of their classes the next time."""
+    if out is None or not isinstance(data, str | Path) or not data or not Path(data).expanduser().is_dir():
+        return
+    if place(out).is_relative_to(place(data)):
+        raise InputError(f"--out {out} lies inside the data, {data}; name a place outside of it.")
 
 
 def dataset_of(data: Any, label: str | None, labels: str | Path | None) -> Dataset:
@@ -98,9 +108,9 @@ def place_of(data: Any) -> str | None:
         return None
     kind, colon, rest = str(data).partition(":")
     if colon and kind in ("cifar10", "cifar100", "idx"):
-        return f"{kind}:{Path(rest).expanduser().absolute()}"
+        return f"{kind}:{place(rest)}"
     path = Path(data).expanduser()
-    return str(path.absolute()) if path.exists() else str(data)
+    return str(place(path)) if path.exists() else str(data)
 
 
 def data_of_run(folder: Path) -> Dataset | None:

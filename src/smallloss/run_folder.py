@@ -148,7 +148,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> 
     """What another command would change: name -> what it was, what it is now."""
     found: dict[str, tuple[Any, Any]] = {}
     # An upgrade, moved data or words must not end a run.
-    free = {"version", "versions", "source", "label", "chosen", "changed"}
+    free = {"version", "versions", "source", "label", "chosen", "changed", "options"}
     for name in sorted((old.keys() | new.keys()) - free):
         before, after = old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):

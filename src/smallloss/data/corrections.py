@@ -14,7 +14,8 @@ ANSWERS = ("right", "wrong", "none")
 def read_corrections(path: str | Path, dataset: Dataset) -> dict[int, int]:
     """Row of the dataset -> its true class by hand, or NONE.
 
-    Columns: id, answer (right, wrong, none) and, for the wrong ones, true_label.
+    Columns: id, answer (right, wrong, none) and true_label, which only the right ones may do without. It is the truth
+    whatever the label is today: one that was wrong may have been mended since, and one that was right changed.
     """
     table = read_table(path)
     for name in ("id", "answer", "true_label"):
@@ -27,12 +28,19 @@ def read_corrections(path: str | Path, dataset: Dataset) -> dict[int, int]:
     columns = (table[name].to_pylist() for name in ("id", "answer", "true_label"))
     for row, (name, answer, label) in enumerate(zip(*columns, strict=True), 1):
         if str(name) not in place:
-            raise InputError(f"Row {row} of {path} names {name!r}, which is no example of {dataset.name}.")
+            raise InputError(
+                f"Row {row} of {path} names {name!r}, which is no example of {dataset.name}. If it was moved or "
+                "renamed, write its new id there; if it is gone, take the row out."
+            )
         word, index = str(answer or "").strip().lower(), place[str(name)]
         if word not in ANSWERS:
             raise InputError(f"Row {row} of {path} has the answer {answer!r}; it must be {', '.join(ANSWERS)}.")
         if index in pins:
             raise InputError(f"Row {row} of {path} answers for {quoted(str(name))} a second time; keep one of the two.")
         true = "" if label is None else spelled.get(str(label), str(label))
-        pins[index] = true_class(word, true, int(dataset.labels[index]), code, f"Row {row} of {path} ({name!r})")
+        where = f"Row {row} of {path} ({name!r})"
+        if true and true in code and word != "none":
+            pins[index] = code[true]
+        else:
+            pins[index] = true_class(word, true, int(dataset.labels[index]), code, where)
     return pins

@@ -9,6 +9,7 @@ from pathlib import Path
 from smallloss.data.dataset import Dataset
 from smallloss.data.picture_set import Listing, picture_dataset
 from smallloss.errors import InputError
+from smallloss.files import place
 
 ENDINGS = {".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
 ENDINGS |= {".pbm", ".pnm", ".avif", ".jp2", ".ico", ".tga", ".pcx"}
@@ -36,7 +37,7 @@ class _Found:
 
 def load_image_folder(root: Path) -> Dataset:
     """Ids are paths from the root; a test (or else a val) subfolder beside train becomes the test set."""
-    root = root.absolute()
+    root = place(root)
     splits = _splits(root)
     train_name = next((splits[name] for name in _TRAIN if name in splits), None)
     if train_name is None:

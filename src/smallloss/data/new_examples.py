@@ -16,6 +16,7 @@ from smallloss.data.npz import read_npy, read_npz
 from smallloss.data.table import joined, text_columns
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
+from smallloss.files import place
 
 _WANTED = {
     "pictures": "a folder of pictures, a picture, a .csv or .parquet with a column of their paths, or an .npy or .npz",
@@ -62,7 +63,7 @@ def _pictures(path: Path, kind: str) -> NewExamples:
     if kind != "pictures":
         raise InputError(f"{path} holds pictures, and the run is not one of pictures; give {_WANTED[kind]}.")
     if path.is_dir():
-        ids, files = pictures_below(path.absolute())
+        ids, files = pictures_below(place(path))
         return NewExamples(ids, files)
     return NewExamples([path.name], [os.fspath(path)])
 

@@ -24,6 +24,8 @@ def load(spec: str | Path, *, labels: str | Path | None = None, label: str | Non
 
     `labels` goes with an .npy file of inputs; `label` names the column of labels in a table.
     """
+    if not str(spec):
+        raise InputError(f"DATA is empty; it is one of: {KNOWN}.")
     kind, _, rest = str(spec).partition(":")
     path = Path(spec).expanduser()
     if labels is not None and path.suffix != ".npy":

@@ -20,13 +20,10 @@ def how_many(table: Path, kept: int, dropped: int) -> str:
     return f"{len(strata)} questions: {'; '.join(said)}."
 
 
-def next_run(data: Mapping[str, Any], rates: Path, corrections: Path) -> str:
-    """The files that were written, and the command that takes them. data: what the config of the run says of it."""
-    source = data.get("source") or "DATA"
-    options = {"--label": data.get("label"), "--labels": "LABELS" if source.endswith(".npy") else None}
-    options |= {"--out": "NEW", "--noise-rate": rates, "--corrections": corrections}
-    words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
-    return (
-        f"Written: {rates} and {corrections}. The next run takes both, and the other options of this one:\n"
-        f"{shlex.join(['smallloss', 'clean', source, *words])}"
-    )
+def next_run(config: Mapping[str, Any], rates: Path, corrections: Path) -> str:
+    """The files that were written, and the command that takes them, with the options of the run before."""
+    data = config["data"]
+    words = ["smallloss", "clean", data.get("source") or "DATA", "--out", "NEW"]
+    words += [] if data.get("label") is None else ["--label", data["label"]]
+    words += [*config.get("options", []), "--noise-rate", str(rates), "--corrections", str(corrections)]
+    return f"Written: {rates} and {corrections}. The next run takes both:\n{shlex.join(words)}"
