@@ -64,7 +64,7 @@ class Truth:
 
     def of_selection(self, score: np.ndarray, found: Estimate) -> Row:
         """Selected with the estimated rates, beside the same score with the true ones."""
-        ours = self._selected(score, found.noise_rate, found.prior, found.interval(SAFETY_LEVEL)[1])
+        ours = self._selected(score, found.noise_rate, found.prior, found.upper(SAFETY_LEVEL))
         known = self._selected(score, self.rate, self.prior, None)
         precision, known_precision = (precision_recall(one.mask, ~self.wrong).precision for one in (ours, known))
         return self.of_issues(ours.is_label_issue) | {

@@ -34,7 +34,7 @@ def measure(cell: str, data: Data, audits: int, seed: int) -> dict[str, Any]:
     P, labels, true = data["probabilities"], data["labels"], data["true_labels"]
     start = time.perf_counter()
     found = estimate(P, labels, contradicted=contradicted(data))
-    c, upper = P.shape[1], found.interval(SAFETY_LEVEL)[1]
+    c, upper = P.shape[1], found.upper(SAFETY_LEVEL)
     selection = select(data["score"], labels, found.noise_rate, classes=range(c), upper=upper, prior=found.prior)
     alone = judge(found, selection, P, labels)
     said = [

@@ -36,7 +36,7 @@ class Weak:
 
 
 def able(**changes) -> Ability:
-    facts = {"surest": 0.9, "overall": 0.81, "error": 0.0, "chance": 0.1, "resolved": 0.0}
+    facts = {"surest": 0.9, "overall": 0.81, "error": 0.0, "chance": 0.1, "resolved": 0.0, "unfit": 0.0}
     return Ability(**facts | {"learnt": False, "climbs": True, "follows": True} | changes)
 
 
@@ -117,6 +117,32 @@ def test_only_mistakes_the_network_expects_are_its_own():
     assert able(overall=0.6).misled == 1.0
     assert able(overall=0.6, follows=False).misled == 0.0
     assert able(overall=0.6, follows=False).doubt == 1.0
+
+
+def test_of_what_a_training_counts_that_does_not_fit_right_labels_half_is_believed():
+    assert able(overall=0.5, unfit=0.2).believed == 0.5
+    assert able(overall=0.5, unfit=0.025).believed == 0.75
+    assert able(overall=0.5, unfit=0.0).believed == 1.0  # it fits all that is surely right
+    assert able(overall=0.89, unfit=0.2).believed == 1.0  # an able network is not doubted
+
+
+def test_a_training_that_contradicts_what_is_right_is_believed_by_half(weak):
+    """Labels that a network which never saw them agrees with are right; a training that contradicts one in ten of them
+    cannot fit the harder ones, and calls those wrong."""
+    hard = weak.P.argmax(1) != weak.labels
+    rng = np.random.default_rng(0)
+    unfit = np.where(hard, rng.random(len(hard)) < 0.7, rng.random(len(hard)) < 0.1)
+    found, counted = (estimate(weak.P, weak.labels, contradicted=one) for one in (unfit, unfit & hard))
+    assert found.weak
+    assert found.believed == 0.5
+    assert counted.believed == 1.0
+    np.testing.assert_allclose(found.upper(0.8), found.interval(0.8)[1] / 2)
+    assert "anything from none to all of what it counts may be wrong, and the rates are 50% of that" in found.notes[0]
+    again = Estimate.from_saved(found.to_dict(), found.arrays)
+    np.testing.assert_array_equal(again.upper(0.8), found.upper(0.8))
+    truth = weak.rates
+    assert np.abs(found.noise_rate - truth).mean() < np.abs(counted.noise_rate - truth).mean()
+    assert ((found.low <= truth) & (truth <= found.high)).all()
 
 
 def test_what_the_surest_agree_with_by_chance_says_nothing():

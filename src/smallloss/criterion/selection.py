@@ -217,7 +217,7 @@ def select(
     found = None
     if noise_rate is None and transition is None and probabilities is not None:
         found = estimate(probabilities, classes[class_index], classes=names)
-        noise_rate, upper = found.noise_rate, found.interval(SAFETY_LEVEL)[1]
+        noise_rate, upper = found.noise_rate, found.upper(SAFETY_LEVEL)
         prior = found.prior if prior is None else prior
         notes += [f"The noise rates are estimated: {found.evidence}", *found.notes]
     p = prior_of(prior, transition, labelled, names, notes)

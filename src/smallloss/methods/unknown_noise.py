@@ -38,7 +38,7 @@ def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> N
         contradicted=at_its_end != labels[rows],
         seed=task.seed,
     )
-    noise = replace(given or Noise(), noise_rate=found.noise_rate, upper=found.interval(SAFETY_LEVEL)[1])
+    noise = replace(given or Noise(), noise_rate=found.noise_rate, upper=found.upper(SAFETY_LEVEL))
     return NoiseFound(noise if noise.prior is not None else replace(noise, prior=found.prior), found, probabilities)
 
 

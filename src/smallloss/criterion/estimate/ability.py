@@ -23,6 +23,7 @@ FLAT = 0.05  # measured: the climb of an able network stays below, that of the w
 BLIND, ERRORS = 0.05, 3  # the surest agree with no more labels than chance, but for this and for so many errors
 LEARNT = 0.05  # measured: of the wrong labels an able network learns at most .03 by heart, few examples .05 to .7
 FEW = 0.02  # standard error of the agreement of the surest, about that of 3,000 examples
+UNFIT = 0.05  # measured: small nets on few photos contradict .04 to .23 of what is right, able ones at most .015
 SAID = 0.25  # the doubt from which on it is said; from twice that on, no label need be wrong
 
 
@@ -33,7 +34,7 @@ class Ability:
     chance: what the surest would agree with, were they dealt out among the labels blindly. resolved: how far the
     training on everything is believed; learnt: whether it knows labels by heart. climbs: whether agreement may still
     grow among the surest; follows: whether labels differ from predictions as these expect it, as the network's own
-    mistakes do.
+    mistakes do. unfit: the share of right labels that the training on everything contradicts (0 where nobody looked).
     """
 
     surest: float
@@ -44,6 +45,7 @@ class Ability:
     learnt: bool
     climbs: bool
     follows: bool
+    unfit: float
 
     @property
     def kept(self) -> float:
@@ -81,6 +83,15 @@ class Ability:
         return min(max(self.doubt / SAID - 1, 0.0), 1.0)
 
     @property
+    def believed(self) -> float:
+        """The share of the counted rates that is believed: all, or down to half where they are doubted.
+
+        A training that contradicts labels which are right cannot tell wrong ones either. The truth then lies anywhere
+        between no wrong label and all that were counted, and the middle is the safest guess.
+        """
+        return 1 - self.pull * min(self.unfit / UNFIT, 1.0) / 2
+
+    @property
     def misled(self) -> float:
         """How far the climb is the network's own, so that what is counted among the less sure is believed the less."""
         return self.weak if self.follows else 0.0
@@ -108,6 +119,7 @@ def ability(table: Counts, labels: Codes, found: Slope, against: Contradicted | 
         learnt=against is not None and against.by_heart > LEARNT,
         climbs=max(found.climb, 0.0) + found.climb_error > FLAT,
         follows=found.shift > SHIFT,
+        unfit=0.0 if against is None else against.unfit,
     )
 
 

@@ -113,12 +113,13 @@ def with_doubt(belief: Belief, table: Counts, counts: Vector, able: Ability) -> 
 
     The lower half of the draws is shrunk, the more the lower a draw; the upper half stays, so that the selection is as
     careful as before. Sorted, the draws of all classes rise and fall together, as the mistakes of one network would.
-    Where the climb itself is the network's, the best rates go back to the count among the confident.
+    Where the climb itself is the network's, the best rates go back to the count among the confident; and of what a
+    training counts that contradicts right labels too, only a part is believed.
     """
     q, counted = counts / counts.sum(), float(table.labels[CONFIDENT[1]].sum())
     confident = confident_rows(table, q)
     first = np.minimum(bridge(confident, prior(confident, q, counted)), belief.rate)
-    rate = belief.rate + able.misled * (first - belief.rate)
+    rate = able.believed * (belief.rate + able.misled * (first - belief.rate))
     place = np.arange(len(belief.draws))[:, None] / len(belief.draws)
     draws = np.sort(belief.draws, axis=0) * (1 - able.pull * np.clip((0.5 - place) / (0.5 - TAIL), 0.0, 1.0))
     T, p, T_draws, p_draws = belief.transition, belief.prior, belief.transition_draws, belief.prior_draws

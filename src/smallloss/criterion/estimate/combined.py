@@ -69,4 +69,5 @@ def estimate(
         draws=believed.draws,
         transition_draws=believed.transition_draws.astype(np.float32),
         weak=able.doubted,
+        believed=able.believed if able.doubted else 1.0,
     )

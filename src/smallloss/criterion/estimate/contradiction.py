@@ -28,7 +28,8 @@ class Contradicted:
     count among the confident; at_least: from how far the harder ones fall behind the easy ones alone, which no mistake
     of the network out of sample has a part in.
     resolved: of the disagreement out of sample that confident examples do not explain, the share that the training on
-    everything no longer has. rise: by how much the contradicted share grows from the easy to the harder examples, as a
+    everything no longer has. unfit: of the labels that predictions out of sample agree with, and which are right
+    therefore, the share that it contradicts all the same. rise: by how much the contradicted share grows from the easy to the harder examples, as a
     share of the others.
     """
 
@@ -39,6 +40,7 @@ class Contradicted:
     at_least: float
     resolved: float
     resolved_error: float
+    unfit: float
     rise: float
     rise_error: float
 
@@ -82,6 +84,7 @@ def contradictions(against: NDArray[np.bool_], labels: Codes, table: Counts) -> 
         at_least=_fallen_behind(min(float(share[0]), a), float(variance[0]), share, variance, part),
         resolved=1 - left / excess if excess > 0 else 1.0,
         resolved_error=left / excess**2 * math.sqrt(of_confident) if excess > 0 else 0.0,
+        unfit=float(against[~disagrees].mean()) if not disagrees.all() else 1.0,
         rise=float(share[1] - share[0]) / max(1 - float(share[0]), 1e-9),
         rise_error=math.sqrt(float(variance[:2].sum())) / max(1 - float(share[0]), 1e-9),
     )

@@ -37,6 +37,7 @@ class Estimate:
     draws: NDArray[np.float64]
     transition_draws: NDArray[np.float32]
     weak: bool = False  # the rates may be the network's own mistakes
+    believed: float = 1.0  # the share of what was counted that the rates are; the intervals reach up to all of it
 
     def __repr__(self) -> str:
         noisiest = np.argsort(-self.noise_rate, kind="stable")[:RATES_SHOWN]
@@ -52,6 +53,10 @@ class Estimate:
     def interval(self, level: float) -> tuple[Vector, Vector]:
         """Quantiles of the draws, widened where need be to hold the estimate itself."""
         return interval(self.noise_rate, self.draws, level)
+
+    def upper(self, level: float) -> Vector:
+        """How high the rates may be, for a selection to stay below: of what is not believed it need not be careful."""
+        return self.believed * self.interval(level)[1]
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -81,6 +86,7 @@ class Estimate:
             "slope": {name: value if np.isfinite(value) else None for name, value in vars(self.slope).items()},
             "notes": list(self.notes),
             "weak": self.weak,
+            "believed": self.believed,
         }
 
 

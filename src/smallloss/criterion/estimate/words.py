@@ -11,6 +11,7 @@ from smallloss.criterion.estimate.dependence import Slope
 from smallloss.criterion.estimate.inputs import Vector
 from smallloss.criterion.labels import listed
 
+_ALL = 0.95  # of what was counted: from here on nothing need be said of the rest
 SMALL = 100  # examples of a label below which its own counts say little
 
 _MISLED = (
@@ -52,11 +53,15 @@ def notes(names: list[Any], counts: Vector, table: Counts, able: Ability, unseen
 
 
 def _too_weak(able: Ability) -> str:
+    taken = (
+        f"anything from none to all of what it counts may be wrong, and the rates are {able.believed:.0%} of that"
+        if able.believed < _ALL
+        else "the noise rates may be far too high, so their intervals reach far down"
+    )
     return (
         "The network may be too weak to tell its own mistakes from wrong labels: its predictions agree with "
-        f"{able.surest:.0%} of the labels where it is surest, and with {able.overall:.0%} of all. The noise rates may "
-        "be far too high, so their intervals reach far down; a stronger network, or checking some examples by hand, "
-        "would tell."
+        f"{able.surest:.0%} of the labels where it is surest, and with {able.overall:.0%} of all. So {taken}; a "
+        "stronger network, or checking some examples by hand, would tell."
     )
 
 
