@@ -41,7 +41,7 @@ def test_a_dataset():
     pictures, labels = np.zeros((1_200, 8, 9, 3), np.uint8), np.arange(1_200) % 4
     data = Dataset(pictures, labels, ("a", "new\nline", "c", "d"), name="photos", unreadable=lost)
     assert repr(data) == (
-        "<Dataset photos (pictures): 1,200 examples of 8 x 9 x 3 pixels in 4 classes (a, new\\nline, c, ...), "
+        "<Dataset photos (pictures): 1,200 examples of 8 x 9 x 3 pixels in 4 classes (a, new\\nline, c and 1 more), "
         "1 that cannot be read>"
     )
 

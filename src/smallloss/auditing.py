@@ -19,7 +19,6 @@ from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.estimate import Estimate
 from smallloss.criterion.known_verdict import KnownVerdict, judge_known
 from smallloss.criterion.trust import judge
-from smallloss.criterion.verdict import quoted
 from smallloss.data.dataset import Dataset
 from smallloss.data.npz import read_npz
 from smallloss.data.tables import as_cell, by_spelling, defuse, read_table
@@ -27,6 +26,7 @@ from smallloss.errors import InputError
 from smallloss.report.audit_page import COLUMNS, Question, shown_inputs, write_audit_page
 from smallloss.report.audit_result import AuditResult
 from smallloss.run_folder import read_config
+from smallloss.words import quoted
 
 FOLDER, TABLE, PAGE, RESULT = "audit", "audit.csv", "audit.html", "result.json"
 CORRECTIONS, RATES = "corrections.csv", "rates.csv"  # what a later run takes

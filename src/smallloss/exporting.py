@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from smallloss import auditing
+from smallloss import auditing, words
 from smallloss.criterion.audit import mark
 from smallloss.criterion.selection import REASONS, UNREADABLE
-from smallloss.criterion.verdict import quoted
 from smallloss.data.dataset import Dataset
 from smallloss.data.image_folder import is_picture
 from smallloss.data.own_table import OwnTable, is_table, read_own_table
@@ -204,7 +203,7 @@ def _find_originals(data: str | Path, label: str | None, run: _Run) -> _Original
     if lost:
         raise InputError(
             f"{len(lost):,} of the {len(ids):,} pictures of {run.folder} are not in {data}: "
-            f"{', '.join(map(quoted, lost[:3]))}{', ...' if len(lost) > 3 else ''}. Put them back."
+            f"{words.listed(lost, 3, words.quoted)}. Put them back."
         )
     dataset = load(data, label=label)
     _refuse_other_data(dataset, run)

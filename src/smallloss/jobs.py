@@ -16,6 +16,7 @@ from smallloss.data.rates import read_rates
 from smallloss.data.scores import read_scores
 from smallloss.data.tables import read_table, write_table
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 
 def corrupt_file(
@@ -72,7 +73,7 @@ def _label_column(path: Path, column: str) -> tuple[dict[str, Any], Any]:
     table = read_table(path)
     if column not in table.column_names:
         raise InputError(
-            f"{path} has the columns {', '.join(table.column_names)}, but no {column!r}; name it with --column."
+            f"{path} has the columns {listed(table.column_names)}, but no {column!r}; name it with --column."
         )
     if "true_label" in table.column_names:
         raise InputError(f"{path} has a column 'true_label' already, which would be lost; rename or drop it first.")

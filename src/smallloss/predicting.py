@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.criterion.verdict import one_line
 from smallloss.data.new_examples import NewExamples, load_new
 from smallloss.data.pictures import read_pictures
 from smallloss.data.table import new_rows
@@ -17,6 +16,7 @@ from smallloss.jobs import refuse_overwriting
 from smallloss.learning.classifier import Classifier, load_classifier
 from smallloss.learning.progress import Progress
 from smallloss.run_folder import read_config
+from smallloss.words import one_line
 
 _PART = 4096  # examples in memory at a time
 _SAME = 1e-5  # of a feature's spread: the means of the same features differ by rounding alone

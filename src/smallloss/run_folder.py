@@ -8,6 +8,7 @@ from typing import IO, Any
 
 from smallloss.errors import InputError, SmallLossError
 from smallloss.files import is_leftover, sweep, write_json, write_text
+from smallloss.words import listed
 
 MARKER = "config.json"
 _LOCK = ".lock"
@@ -161,8 +162,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> 
 def _in_words(different: Mapping[str, tuple[Any, Any]]) -> str:
     follows = {"data.fingerprint", "noise.transition", "noise.prior"} if "noise.drawn" in different else set()
     told = [_one_in_words(name, *values) for name, values in different.items() if name not in follows]
-    more = f"; and {len(told) - _MANY} more" if len(told) > _MANY else ""
-    return "; ".join(told[:_MANY]) + more
+    return listed(told, _MANY, str, "; ")
 
 
 def _one_in_words(name: str, before: Any, after: Any) -> str:

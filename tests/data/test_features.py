@@ -177,7 +177,7 @@ def test_features_that_do_not_fit(features, sentence):
         ({"id": list("abcd"), "e": [[1.0], None, [1.0], [1.0]]}, "Row 2 of the column 'e' .* holds 0 numbers"),
         ({"id": list("abcd"), "e": [["x"]] * 4}, "The column 'e' .* holds lists of string; features are numbers"),
         ({"id": list("abcd"), "e": [[1]] * 4, "f": [[1]] * 4}, "more than one column of lists, 'e' and 'f'"),
-        ({"id": list("abcd"), "label": [1] * 4}, "no column of features beside id, label"),
+        ({"id": list("abcd"), "label": [1] * 4}, "no column of features beside 'id', 'label'"),
         ({"id": list("abcd"), "e": [1.0, None, 2.0, 3.0]}, "Feature 0 of the example at index 1 is nan"),
     ],
 )

@@ -48,7 +48,7 @@ def test_npy_and_parquet(tmp_path):
         ("1,0\n0,1_0\n", "'1_0', which is no number"),
         ("1,0,0\n", "1 lines and 3 columns"),
         ("1,0\n0\n", "Line 2 of .* has 1 cells, the first has 2"),
-        (",a,b\na,1,0\nc,0,1\n", "names its columns a, b but its rows a, c"),
+        (",a,b\na,1,0\nc,0,1\n", "names its columns 'a', 'b' but its rows 'a', 'c'"),
         ("", "is empty"),
     ],
 )

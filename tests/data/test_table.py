@@ -197,7 +197,11 @@ def test_very_long_collections_are_hashed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "text, options, sentence",
     [
-        ("a,b\n1,2\n", {}, "no column label, given_label or y; name the column of labels with --label .*It has a, b"),
+        (
+            "a,b\n1,2\n",
+            {},
+            "no column label, given_label or y; name the column of labels with --label .*Its columns are 'a', 'b'",
+        ),
         ("a,label\n1,2\n2,3\n", {"label": "kind"}, "no column 'kind'"),
         ("a,label\n", {}, "no rows below its header"),
         ("a,label\n1,x\n2,x\n", {}, "All 2 examples of .* carry the label 'x'"),

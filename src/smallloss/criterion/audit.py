@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from smallloss.criterion.labels import listed
 from smallloss.criterion.selection import LIKELY_WRONG, REASONS, SAFETY
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 KEPT, DROPPED = 40, 20  # answers asked for in each stratum
 ANSWERS = ("right", "wrong", "none", "unsure")

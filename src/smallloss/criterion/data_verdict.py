@@ -6,7 +6,8 @@ from typing import Any, Literal
 import numpy as np
 
 from smallloss.criterion.audit_intervals import Interval
-from smallloss.criterion.verdict import NAMES_SHOWN, ROWS_SHOWN, Break, one_line, quoted
+from smallloss.criterion.verdict import ROWS_SHOWN, Break
+from smallloss.words import one_line, quoted
 
 Trust = Literal["trust", "caution", "do not trust"]
 
@@ -152,12 +153,6 @@ class DataVerdict:
             )
         rest = len(self.classes) - len(shown)
         return [*lines, f"and {rest} more, of larger margin."] if rest else lines
-
-
-def some(names: list[str]) -> str:
-    return ", ".join(names[:NAMES_SHOWN]) + (
-        f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-    )
 
 
 def share(weights: Any, chosen: list[bool]) -> float:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from smallloss.criterion.labels import listed
 from smallloss.criterion.quota import Quota
+from smallloss.words import listed
 
 
 def remarks(quota: Quota, names: list[Any], never_seen: int) -> list[str]:

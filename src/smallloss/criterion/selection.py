@@ -8,12 +8,13 @@ import numpy as np
 
 from smallloss.criterion.estimate import estimate
 from smallloss.criterion.known import check_scores, known_last, prior_of, probability_of_label, rates_of
-from smallloss.criterion.labels import encode, encode_among, listed, to_numpy
+from smallloss.criterion.labels import encode, encode_among, to_numpy
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
 from smallloss.criterion.remarks import remarks
 from smallloss.criterion.weights import label_scores, weights
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 SAFETY_LEVEL = 0.8  # where rates are estimated, prop(i) stays below 1 minus the upper end of this interval
 FEW = 10  # of so many one is a tenth, as much as that interval leaves beyond its end

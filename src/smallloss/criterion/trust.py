@@ -20,12 +20,12 @@ from smallloss.criterion.data_verdict import (
     DataVerdict,
     Trust,
     share,
-    some,
 )
 from smallloss.criterion.estimate import Estimate
 from smallloss.criterion.labels import encode_among, to_numpy
-from smallloss.criterion.verdict import Break, quoted
+from smallloss.criterion.verdict import NAMES_SHOWN, Break
 from smallloss.errors import InputError
+from smallloss.words import listed, quoted
 
 FAILING_SHARE = 0.10  # of the kept examples: more than this in failing classes turns the run red
 SUPPORT = 0.25  # an audit bears the estimated precision out if its low end is no further below than this
@@ -211,8 +211,8 @@ def _reasons(
     if not failing and doubtful > FAILING_SHARE:
         amber.append(f"{doubtful:.1%} of them carry labels whose ranking is in doubt ({_named(classes, 'doubtful')}).")
     if share(estimate.prior, errs) > FAILING_SHARE:
-        wrong = [quoted(one.name) for one, err in zip(classes, errs, strict=True) if err]
-        amber.append(f"a classifier fitted to all labels errs on {some(wrong)}, so its predictions mislead there.")
+        wrong = [one.name for one, err in zip(classes, errs, strict=True) if err]
+        amber.append(f"a classifier fitted to all labels errs on {_some(wrong)}, so its predictions mislead there.")
     if audited is None or audit is None:
         weak = [TOO_WEAK] if estimate.weak else []
         return red, weak + amber + ([DEPENDS] if estimate.depends_on_example else [])
@@ -248,7 +248,7 @@ def _limits(estimate: Estimate, audit: Answers | None) -> tuple[str, ...]:
 def _checked(estimate: Estimate, selection: Ranked, probabilities: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     names, known = ([str(name) for name in np.asarray(x).tolist()] for x in (selection.classes, estimate.classes))
     if names != known:
-        raise InputError(f"The estimate is for the classes {known[:10]}, the selection for {names[:10]}: not the same.")
+        raise InputError(f"The estimate is for the classes {listed(known)}, but the selection for {listed(names)}.")
     _, y = encode_among(labels, selection.classes)
     if not np.array_equal(y, selection.class_index):
         raise InputError("These labels are not the ones that the selection was made from, or not in its order.")
@@ -269,4 +269,8 @@ def _counts(bins: np.ndarray, y: np.ndarray, classes: int) -> np.ndarray:
 
 
 def _named(classes: tuple[ClassVerdict, ...], what: str) -> str:
-    return some([quoted(one.name) for one in classes if getattr(one, what)])
+    return _some([one.name for one in classes if getattr(one, what)])
+
+
+def _some(names: list[str]) -> str:
+    return listed(names, NAMES_SHOWN, quoted)

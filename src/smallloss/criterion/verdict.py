@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from smallloss.criterion import transition
 from smallloss.errors import InputError
+from smallloss.words import listed, one_line, quoted
 
 ROWS_SHOWN = 20
 NAMES_SHOWN = 3
-NAME_LENGTH = 30
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,8 @@ class Verdict:
         )
 
     def _named(self, holds: Sequence[bool], noun: str) -> str:
-        failing = [quoted(name) for name, good in zip(self.classes, holds, strict=True) if not good]
-        shown = ", ".join(failing[:NAMES_SHOWN]) + (", ..." if len(failing) > NAMES_SHOWN else "")
-        return f"{len(failing)} of {len(self.classes)} {noun} ({shown})"
+        failing = [name for name, good in zip(self.classes, holds, strict=True) if not good]
+        return f"{len(failing)} of {len(self.classes)} {noun} ({listed(failing, NAMES_SHOWN, quoted)})"
 
     def _table(self) -> list[str]:
         order = sorted(range(len(self.classes)), key=lambda k: (round(self.margin[k], 9), self.classifier_holds[k]))
@@ -126,17 +125,6 @@ def check(T: ArrayLike, classes: Sequence[str] | None = None) -> Verdict:
         column_breaks=_breaks(T, np.broadcast_to(diagonal[None, :], T.shape), names),
         row_breaks=_breaks(T, np.broadcast_to(diagonal[:, None], T.shape), names),
     )
-
-
-def one_line(name: str) -> str:
-    """A class name that cannot break a line or drive a terminal: the unprintable escaped, the long cut."""
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)
-    return safe if len(safe) <= NAME_LENGTH else safe[: NAME_LENGTH - 3] + "..."
-
-
-def quoted(name: str) -> str:
-    """A class name inside a sentence."""
-    return f"'{one_line(name)}'"
 
 
 def _breaks(T: transition.Matrix, kept: transition.Matrix, names: Sequence[str]) -> tuple[Break, ...]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from smallloss.data.labels import label_names
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 _LABEL = ("label", "given_label", "y", "labels")
 _TRUE_LABEL = ("true_label",)
@@ -24,9 +25,9 @@ def label_column(names: Sequence[str], where: str, label: str | None = None) -> 
     found = find_column(names, _LABEL) if label is None else label
     if found not in names:
         lacks = "no column label, given_label or y" if label is None else f"no column {label!r}"
-        some = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         raise InputError(
-            f"{where} has {lacks}; name the column of labels with --label (in Python, label=). It has {some}."
+            f"{where} has {lacks}; name the column of labels with --label (in Python, label=). "
+            f"Its columns are {listed(names, 20)}."
         )
     return str(found)
 

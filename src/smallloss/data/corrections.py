@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from smallloss.criterion.audit import true_class
-from smallloss.criterion.verdict import quoted
 from smallloss.data.dataset import Dataset
 from smallloss.data.tables import by_spelling, read_table
 from smallloss.errors import InputError
+from smallloss.words import quoted
 
 ANSWERS = ("right", "wrong", "none")
 

@@ -8,8 +8,9 @@ from typing import Optional, Union
 
 import numpy as np
 
-from smallloss.criterion.verdict import NAMES_SHOWN, one_line
+from smallloss.criterion.verdict import NAMES_SHOWN
 from smallloss.errors import InputError
+from smallloss.words import listed, one_line
 
 _CHUNK_BYTES = 1 << 24
 
@@ -97,14 +98,13 @@ class Dataset:
             )
 
     def __repr__(self) -> str:
-        names = [one_line(name) for name in self.classes[:NAMES_SHOWN]]
-        names += ["..."] if len(self.classes) > NAMES_SHOWN else []
+        names = listed(self.classes, NAMES_SHOWN, one_line)
         seen = " x ".join(map(str, self.inputs.shape[1:])) + (" pixels" if self.is_image else " features")
         test = "" if self.test is None else f", {len(self.test):,} more to test on"
         lost = f", {len(self.unreadable):,} that cannot be read" if self.unreadable else ""
         return (
             f"<Dataset {one_line(self.name)} ({self.kind}): {len(self):,} examples of {seen} in {len(self.classes):,} "
-            f"classes ({', '.join(names)}){test}{lost}>"
+            f"classes ({names}){test}{lost}>"
         )
 
     def __len__(self) -> int:

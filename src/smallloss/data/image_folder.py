@@ -9,6 +9,7 @@ from pathlib import Path
 from smallloss.data.dataset import Dataset
 from smallloss.data.picture_set import Listing, picture_dataset
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 ENDINGS = {".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
 ENDINGS |= {".pbm", ".pnm", ".avif", ".jp2", ".ico", ".tga", ".pcx"}
@@ -160,5 +161,6 @@ def _notes(found: _Found) -> list[str]:
             "are left out."
         )
     if found.empty_classes:
-        notes.append(f"The class folder {' and '.join(map(repr, found.empty_classes[:5]))} holds no pictures.")
+        folders, hold = ("folder", "holds") if len(found.empty_classes) == 1 else ("folders", "hold")
+        notes.append(f"The class {folders} {listed(found.empty_classes, 5)} {hold} no pictures.")
     return notes

@@ -16,6 +16,7 @@ from smallloss.data.npz import read_npy, read_npz
 from smallloss.data.table import joined, text_columns
 from smallloss.data.tables import read_table
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 _WANTED = {
     "pictures": "a folder of pictures, a picture, a .csv or .parquet with a column of their paths, or an .npy or .npz",
@@ -92,7 +93,7 @@ def _rows(path: Path, kind: str, *, described: bool) -> NewExamples:
         return NewExamples(ids, inputs=table_features(table, path))
     columns = text_columns(table)
     if not columns:
-        raise InputError(f"{path} has no column of texts; it has {', '.join(table.column_names)}.")
+        raise InputError(f"{path} has no column of texts; it has {listed(table.column_names)}.")
     return NewExamples(ids, inputs=joined(table, columns))
 
 
@@ -100,7 +101,7 @@ def _paths(table: Any, path: Path) -> NewExamples:
     column = path_column(table)
     if column is None:
         raise InputError(
-            f"{path} has no column of paths of pictures; name it path. It has {', '.join(table.column_names)}."
+            f"{path} has no column of paths of pictures; name it path. It has {listed(table.column_names)}."
         )
     cells = table.column(column).to_pylist()
     require_values(cells, column, str(path))

@@ -11,6 +11,7 @@ import numpy as np
 
 from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 PROTOCOLS = ("paper", "full", "honest")
 _VALIDATION, _HELD_OUT = 1, 2
@@ -106,6 +107,6 @@ def _require_every_class(dataset: Dataset, train: np.ndarray) -> None:
     missing = [dataset.classes[code] for code in np.flatnonzero(counts == 0)]
     if missing:
         raise InputError(
-            f"No training example of {dataset.name} carries the label "
-            f"{' or '.join(map(repr, missing[:10]))}; give each class one, or remove the class."
+            f"No training example of {dataset.name} carries the label {listed(missing)}; give each class one, or "
+            "remove the class."
         )

@@ -12,6 +12,7 @@ from smallloss.data.labels import label_names
 from smallloss.data.npz import read_npz
 from smallloss.data.tables import read_numbers, read_table
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 _LABEL = ("label", "given_label", "y", "labels")
 _SCORE = ("score", "mean_loss", "loss")
@@ -52,7 +53,7 @@ def _from_table(path: Path) -> Scores:
     columns = [score] if score else _epoch_columns(names, path)
     if label is None or not columns:
         raise InputError(
-            f"{path} has the columns {', '.join(names)}; it needs label (or given_label, y) and score "
+            f"{path} has the columns {listed(names)}; it needs label (or given_label, y) and score "
             "(or mean_loss, loss, or loss_0, loss_1, ... per epoch)."
         )
     losses = np.stack([read_numbers(table.column(column), column, path) for column in columns], axis=1)

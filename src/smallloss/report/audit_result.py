@@ -9,7 +9,7 @@ from smallloss.criterion.audit import Answers
 from smallloss.criterion.audit_intervals import AS_BEFORE, COMBINED, OWN_ANSWERS, Interval, Rates
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.known_verdict import KnownVerdict
-from smallloss.criterion.verdict import quoted
+from smallloss.words import quoted
 
 NO_VERDICT = (
     "This run kept no predictions out of sample (an earlier version made it), so the verdict cannot be drawn again "

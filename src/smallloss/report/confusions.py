@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smallloss.criterion.verdict import one_line
 from smallloss.report.result import Result
+from smallloss.words import one_line
 
 CLASSES_SHOWN = 20
 PAIRS_SHOWN = 12

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smallloss.criterion.verdict import one_line
 from smallloss.data.dataset import Dataset
 from smallloss.report.result import Result
 from smallloss.report.summary import printable, shortened
+from smallloss.words import one_line
 
 if TYPE_CHECKING:
     from PIL import Image

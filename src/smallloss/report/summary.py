@@ -9,9 +9,10 @@ import numpy as np
 from smallloss import methods
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.estimate.result import interval
-from smallloss.criterion.verdict import Verdict, one_line
+from smallloss.criterion.verdict import Verdict
 from smallloss.report.result import TRAIN, Part, Result
 from smallloss.report.truth import Agreement, Fates, agreement, fates_of
+from smallloss.words import one_line
 
 TRAINED_ON = "trained on"
 _NO_VERDICT = (
@@ -148,7 +149,3 @@ def shortened(text: str, length: int) -> str:
 def pieces(name: str) -> list[str]:
     """A name cut where a line may break: behind a folder, a stroke or a low line, not within a word."""
     return re.split(r"(?<=[/_-])(?=.)", name)
-
-
-def percent(share: float | None) -> str:
-    return "–" if share is None or np.isnan(share) else f"{100 * share:.1f} %"

@@ -14,12 +14,12 @@ from smallloss.report.summary import (
     class_rows,
     headline,
     notes,
-    percent,
     printable,
     table_rows,
     tone,
     train_part,
 )
+from smallloss.words import percent
 
 if TYPE_CHECKING:
     from rich.console import Console

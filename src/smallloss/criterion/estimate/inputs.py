@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smallloss.criterion.labels import encode, encode_among, listed, to_numpy
+from smallloss.criterion.labels import encode, encode_among, to_numpy
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from smallloss.criterion.estimate.dependence import Slope
 from smallloss.criterion.estimate.inputs import Matrix, Vector
-from smallloss.criterion.verdict import one_line
 from smallloss.errors import InputError
+from smallloss.words import one_line
 
 RATES_SHOWN = 5
 

@@ -10,7 +10,7 @@ from smallloss.criterion.estimate.contradiction import Contradicted
 from smallloss.criterion.estimate.counting import LEAST, Counts
 from smallloss.criterion.estimate.dependence import Slope
 from smallloss.criterion.estimate.inputs import Matrix, Vector
-from smallloss.criterion.labels import listed
+from smallloss.words import listed
 
 SMALL = 100  # examples of a label below which its own counts say little
 
