@@ -312,7 +312,7 @@ def test_noise_that_was_given_has_a_verdict_too(folder: Path, tmp_path: Path) ->
     silent = read_back(folder, answers)
     assert silent.verdict is not None
     assert silent.verdict.trust == "caution"
-    assert "the theory is silent" in str(silent)
+    assert "the theory says nothing" in str(silent)
     for r, trust in ((0.3, "trust"), (0.6, "do not trust")):
         T = structured(r, [1, 0, 2]).tolist()
         write_json(folder / "config.json", config | {"noise": {"transition": T}})

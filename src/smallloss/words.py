@@ -25,6 +25,11 @@ def listed(names: Iterable[Any], most: int = 10, say: Callable[[Any], str] = rep
     return between.join(said[:most]) + more
 
 
+def counted(n: int, noun: str) -> str:
+    """1 example, 1,797 examples."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 def percent(share: float | None, digits: int = 1) -> str:
     """A share as a reader meets it, 98.3 %; a dash where there is none."""
     return "–" if share is None or isnan(share) else f"{100 * share:.{digits}f} %"

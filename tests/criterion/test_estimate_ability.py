@@ -54,7 +54,7 @@ def test_a_weak_network_is_called_so_and_the_interval_holds_the_truth(weak):
     overall = found.draws @ np.bincount(weak.labels, minlength=C) / len(weak.labels)
     assert np.quantile(overall, 0.05) <= (weak.labels != weak.true).mean() <= np.quantile(overall, 0.95)
     assert found.depends_on_example is None
-    assert "as the mistakes of a weak network do" in found.evidence
+    assert "the mistakes of a weak network look like that" in found.evidence
     assert "less confident predictions were counted too" not in found.evidence
 
 

@@ -84,8 +84,8 @@ def test_many_classes_are_summed_up():
     verdict = check(tr.uniform(1.0, 100))
     text = str(verdict)
     assert len(rows_of(text)) == 21
-    assert "and 80 more, of margin 0.000 or above: the ranking holds in 0 of them, the classifier in 0." in text
-    assert text.count("and 9880 more such pairs.") == 2
+    assert "and 80 more, with margins of 0.000 or above: the ranking holds in 0 of them, the classifier in 0." in text
+    assert text.count("and 9,880 more such pairs.") == 2
     assert "100 of 100 labels ('0', '1', '2' and 97 more)" in verdict.headline
     assert len(verdict.column_breaks) == 9900
 

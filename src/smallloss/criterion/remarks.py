@@ -3,7 +3,7 @@
 from typing import Any
 
 from smallloss.criterion.quota import Quota
-from smallloss.words import listed
+from smallloss.words import counted, listed
 
 
 def remarks(quota: Quota, names: list[Any], never_seen: int) -> list[str]:
@@ -14,13 +14,13 @@ def remarks(quota: Quota, names: list[Any], never_seen: int) -> list[str]:
     ]
     empty = [name for name, num in zip(names, quota.num, strict=True) if num == 0]
     if empty:
-        said.append(f"Nothing is kept of {listed(empty)}.")
+        said.append(f"No example labelled {listed(empty)} is kept.")
     if never_seen:
-        said.append(f"{never_seen} examples were never seen and are not ranked.")
+        said.append(f"{counted(never_seen, 'example')} never seen, and so not ranked.")
     return said
 
 
 def _left_out(why: str, names: list[Any]) -> str:
     if len(names) == 1:
         return f"Class {names[0]!r} is left out of the balance: {why}."
-    return f"Classes {listed(names)} are left out of the balance, each for this: {why}."
+    return f"Classes {listed(names)} are left out of the balance, each because {why}."

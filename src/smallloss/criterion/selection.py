@@ -235,7 +235,8 @@ def _spare(
     too_few = ((n == 1) | (rate * n < 0.5) | vague) & (trusted < n)
     if too_few.any():
         spared = [name for name, few in zip(names, too_few, strict=True) if few]
-        notes.append(f"Too few examples of {listed(spared)} to call any of them likely wrong at their estimated rate.")
+        few = f"Too few examples are labelled {listed(spared)}"
+        notes.append(f"{few} to call any of them likely wrong at the estimated rate.")
     return np.where(too_few, n, trusted)
 
 

@@ -13,6 +13,10 @@ from smallloss.words import listed, one_line, quoted
 
 ROWS_SHOWN = 20
 NAMES_SHOWN = 3
+_MARGIN = (
+    "The margin is how much more often a class gets its own label than any other class gets it; the ranking holds "
+    "while the network's outputs are off by less than half of it."
+)
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,11 @@ class Verdict:
         """The verdict in one sentence."""
         if not self.trust:
             return (
-                f"Do not trust the ranking: under {self._named(self.ranking_holds, 'labels')} a wrong "
-                "example can have as small a loss as a right one."
+                f"Do not trust the ranking: under {self._named(self.ranking_holds, 'labels')} a wrongly "
+                "labelled example can have as small a loss as a rightly labelled one."
             )
         ranking = (
-            "under every label the right examples have smaller losses than the wrong ones, while the "
+            "under every label the right examples have smaller losses than the wrong ones, as long as the "
             f"network's outputs are less than {min(self.tolerated_epsilon):.3f} from ideal"
         )
         if all(self.classifier_holds):
@@ -79,7 +83,8 @@ class Verdict:
                 *_section("Where the ranking breaks:", self.column_breaks, _column_sentence),
                 *_section("Where a classifier fitted to all labels errs:", self.row_breaks, _row_sentence),
                 "",
-                "All this assumes noise that depends on the true class only, not on the single example.",
+                _MARGIN,
+                "All this assumes noise that depends only on the true class, not on the individual example.",
             ]
         )
 
@@ -100,7 +105,7 @@ class Verdict:
             lines.append(f"{name:<{width}}  {numbers}  {ranking:<7}  {classifier}")
         if rest:
             lines.append(
-                f"and {len(rest)} more, of margin {self.margin[rest[0]]:.3f} or above: the ranking holds in "
+                f"and {len(rest):,} more, with margins of {self.margin[rest[0]]:.3f} or above: the ranking holds in "
                 f"{sum(self.ranking_holds[k] for k in rest)} of them, the classifier in "
                 f"{sum(self.classifier_holds[k] for k in rest)}."
             )
@@ -140,7 +145,7 @@ def _section(title: str, breaks: Sequence[Break], sentence: Callable[[Break], st
         return []
     lines = ["", title, *(f"  {sentence(pair)}" for pair in breaks[:ROWS_SHOWN])]
     if len(breaks) > ROWS_SHOWN:
-        lines.append(f"  and {len(breaks) - ROWS_SHOWN} more such pairs.")
+        lines.append(f"  and {len(breaks) - ROWS_SHOWN:,} more such pairs.")
     return lines
 
 

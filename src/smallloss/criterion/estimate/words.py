@@ -10,14 +10,17 @@ from smallloss.criterion.estimate.contradiction import Contradicted
 from smallloss.criterion.estimate.counting import LEAST, Counts
 from smallloss.criterion.estimate.dependence import Slope
 from smallloss.criterion.estimate.inputs import Matrix, Vector
-from smallloss.words import listed
+from smallloss.words import counted, listed, percent
 
 SMALL = 100  # examples of a label below which its own counts say little
 
+_HIDDEN = (
+    "Noisy labels alone cannot reveal a class most of whose examples carry another class's label; checking by hand can."
+)
 _MISLED = (
-    "Labels differ from the predictions more and more from the very surest on, and in the way the network expects, as "
-    "the mistakes of a weak network do: the rates are those among the surest, and whether the noise depends on the "
-    "class alone or on the example cannot be told."
+    "Even among the surest predictions, the less sure the network is, the more labels differ from them, and in the way "
+    "it expects; the mistakes of a weak network look like that. So the rates are those among the surest, and it cannot "
+    "be told whether the noise depends on the class alone or on the individual example."
 )
 
 
@@ -26,26 +29,24 @@ def evidence(
     answers: tuple[Vector, Vector] | None,
 ) -> str:  # fmt: skip
     """Which evidence was used, and what kind of noise it looks like."""
-    parts = [f"Labels counted among the most confident out-of-sample predictions of {n:,} examples."]
+    parts = [f"Labels were counted among the most confident out-of-sample predictions of {n:,} examples."]
     if against is not None and against.weight > 0.5 and not able.is_misled:
-        parts.append(f"Of all labels, the training on everything contradicts {against.count.sum() / n:.0%}.")
+        parts.append(f"Training on everything contradicts {percent(against.count.sum() / n, 0)} of all labels.")
     parts.append(_MISLED if able.is_misled else _kind(found))
     if known is not None and known.sum():
-        parts.append(f"Combined with {int(known.sum()):,} examples whose true class is known.")
+        parts.append(f"{counted(int(known.sum()), 'example')} with a known true class also count.")
     if answers is not None and answers[1].sum():
         own = int((answers[1] >= OWN).sum())
-        parts.append(
-            f"Corrected by {int(answers[1].sum()):,} answers by hand, {int(answers[0].sum()):,} of them 'wrong': "
-            + (f"{own} classes by their own answers, the rest" if own else "all classes")
-            + " moved together."
-        )
+        which = f"{own} classes each by its own, the others together" if own else "all classes together"
+        by_hand = f"{counted(int(answers[1].sum()), 'answer')} by hand, {int(answers[0].sum()):,} of them 'wrong'"
+        parts.append(f"Corrected by {by_hand}: {which}.")
     return " ".join(parts)
 
 
 def notes(names: list[Any], counts: Vector, table: Counts, able: Ability, unseen: int) -> tuple[str, ...]:
     """What the reader should know before believing the numbers."""
     said = [_too_weak(able)] if able.doubted else []
-    said.append("Labels alone cannot reveal a class most of whose examples carry another's label; only checking can.")
+    said.append(_HIDDEN)
     absent = [names[k] for k in np.flatnonzero(counts == 0)]
     small = [names[k] for k in np.flatnonzero((counts > 0) & (counts < SMALL))]
     predicted = table.labels[-1].sum(axis=1)
@@ -54,43 +55,46 @@ def notes(names: list[Any], counts: Vector, table: Counts, able: Ability, unseen
         said.append(f"No example is labelled {listed(absent)}.")
     if small:
         said.append(
-            f"Too few examples (under {SMALL}) to estimate {listed(small)} from their own counts: these rates lean on "
-            "the pooled rate."
+            f"Too few examples (under {SMALL}) to estimate the rate of {listed(small)} from its own counts: it is "
+            "drawn towards the rate of all labels."
         )
     if unpredicted:
-        said.append(f"The network hardly ever predicts {listed(unpredicted)}: these rates lean on the pooled rate.")
+        said.append(
+            f"The network hardly ever predicts {listed(unpredicted)}: the rate is drawn towards the rate of all labels."
+        )
     if unseen:
-        said.append(f"{unseen:,} examples have no out-of-sample probabilities and were left out.")
+        said.append(f"Left out: {counted(unseen, 'example')} without out-of-sample probabilities.")
     return tuple(said)
 
 
 def _too_weak(able: Ability) -> str:
     return (
         "The network may be too weak to tell its own mistakes from wrong labels: its predictions agree with "
-        f"{able.surest:.0%} of the labels where it is surest, and with {able.overall:.0%} of all. The noise rates may "
-        "be far too high, so their intervals reach far down; a stronger network, or checking some examples by hand, "
-        "would tell."
+        f"{percent(able.surest, 0)} of the labels where it is surest, and with {percent(able.overall, 0)} of all. The "
+        "noise rates may be far too high, so their intervals reach far down; a stronger network, or checking some "
+        "examples by hand, would tell."
     )
 
 
 def _kind(found: Slope) -> str:
     if found.depends_on_example is None:
-        return "There are too few examples to tell whether the noise depends on the class alone or on the example."
+        return "Too few examples to tell whether the noise depends on the class alone or on the individual example."
     if not found.depends_on_example:
         return (
-            "The share of wrong labels hardly grows from the most to the less confident: the noise looks "
-            "class-conditional."
+            "The share of wrong labels hardly grows from the most to the less confident predictions: the noise seems "
+            "to depend on the class alone."
         )
     if found.risen:
         return (
-            "Wrong labels are more frequent among the harder examples: the noise looks as if it depends on the example."
+            "Wrong labels are more frequent among the harder examples: the noise seems to depend on the individual "
+            "example."
         )
     if found.blend > 0.25:
         return (
-            f"The share of wrong labels grows by {found.climb:.0%} already among the most confident predictions: the "
-            "noise looks as if it depends on the example, so less confident predictions were counted too."
+            f"The share of wrong labels grows by {percent(found.climb, 0)} even among the most confident predictions: "
+            "the noise seems to depend on the individual example, so less confident predictions were counted too."
         )
     return (
-        "Even where the network is confident, labels follow its probabilities from example to example: which label is "
-        "wrong seems to depend on the example (or the network confuses classes where it is confident)."
+        "Even where the network is confident, labels follow its probabilities from example to example: the noise seems "
+        "to depend on the individual example (or the network confuses classes where it is confident)."
     )
