@@ -132,7 +132,7 @@ def test_corrupt_keeps_every_row_and_column(ending, tmp_path):
     assert columns["file"] == [f"{i}.png" for i in range(300)]
     assert columns["true_label"] == [names[i % 3] for i in range(300)]
     wrong = sum(a != b for a, b in zip(columns["label"], columns["true_label"], strict=True))
-    assert f"300 rows, {wrong} labels" in said
+    assert f"300 rows; {wrong} labels" in said
     assert 80 < wrong < 160  # 40 % of 300
     first = out.read_bytes()
     run("corrupt", source, "--noise", "uniform:0.6", "--out", out, "--seed", 3)

@@ -14,6 +14,7 @@ from smallloss.errors import InputError, SmallLossError
 from smallloss.files import FULL
 from smallloss.models import registry as nets
 from smallloss.run_folder import read_config
+from smallloss.words import percent
 
 app = typer.Typer(
     help="Find wrong labels with the losses of an ordinary training run, and learn a good classifier in spite of them.",
@@ -78,7 +79,7 @@ def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
         except SmallLossError as error:
             _say_and_exit(str(error), error.exit_status)
         except KeyboardInterrupt:
-            _say_and_exit("Stopped. What was saved is kept; the same command goes on from there.", 130)
+            _say_and_exit("Stopped. What was saved is kept; the same command resumes from there.", 130)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
@@ -91,7 +92,7 @@ def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
             if os.environ.get("SMALLLOSS_DEBUG"):
                 raise
             what = f"{type(error).__name__}: {error}"
-            _say_and_exit(f"smallloss failed ({what}). This is our fault; SMALLLOSS_DEBUG=1 shows where.", 1)
+            _say_and_exit(f"smallloss failed ({what}). This is a bug in smallloss; SMALLLOSS_DEBUG=1 shows where.", 1)
 
     return speak
 
@@ -179,7 +180,7 @@ def corrupt(
     from smallloss.jobs import corrupt_file
 
     rows, wrong = corrupt_file(labels, out, noise=noise, column=column, seed=seed, exact=exact, class_map=map_)
-    print(f"{out}: {rows} rows, {wrong} labels ({100 * wrong / rows:.1f} %) are now wrong ({noise}, seed {seed})")
+    print(f"{out}: {rows:,} rows; {wrong:,} labels ({percent(wrong / rows)}) are now wrong ({noise}, seed {seed}).")
 
 
 @app.command()
@@ -203,7 +204,7 @@ def select(
         losses, out, noise_rate=noise_rate, transition=transition, prior=prior, beta=beta, gamma=_gamma(gamma)
     )
     render_selection(selection, Console())
-    print(f"{out}: {len(selection.mask)} rows")
+    print(f"{out}: {len(selection.mask):,} rows")
 
 
 @app.command()
@@ -232,10 +233,10 @@ def audit(
 
     dataset = data_of_run(run) if data is None else load(data, label=label, labels=labels)
     table, page = auditing.audit(run, kept=kept, dropped=dropped, seed=seed, dataset=dataset)
-    print(f"{page}  (open it, answer from the keyboard, save)\n{table}  (the same as a table)")
+    print(f"{page}  (open it in a browser, answer from the keyboard, save)\n{table}  (the same questions as a table)")
     print(how_many(table, kept, dropped))
     if dataset is None:
-        print("Examples are shown by their ids alone, for the data of the run was not found: name it with --data.")
+        print("Examples are shown by id only, because the data of the run was not found: name it with --data.")
 
 
 @app.command()

@@ -48,6 +48,11 @@ class Settings:
             raise InputError(f"half_epochs is {self.half_epochs}; it must be above 0")
 
     @property
+    def score_in_words(self) -> str:
+        """What examples are ranked by, where high is suspicious."""
+        return {"mean_margin": "negative mean margin"}.get(self.score, self.score.replace("_", " "))
+
+    @property
     def last_net(self) -> Any:
         """The net that learns from the selection."""
         return self.net if self.final_net is None else self.final_net

@@ -16,8 +16,8 @@ from smallloss.words import one_line
 
 TRAINED_ON = "trained on"
 _NO_VERDICT = (
-    "No verdict: rates of wrong labels were given, and the theory needs the whole transition matrix to say whether to "
-    "trust the ranking; check some of the kept examples by hand (smallloss audit)."
+    "No verdict: only noise rates were given, and the theory needs the whole transition matrix T to say whether the "
+    "ranking can be trusted; check some of the kept examples by hand (smallloss audit)."
 )
 _STAGE1 = "Stage 1: Cross Entropy on all labels"
 

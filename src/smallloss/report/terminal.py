@@ -48,7 +48,7 @@ def render(result: Result, console: "Console", folder: str | Path | None = None)
     if folder is not None:
         console.print()
         for name, what in (
-            ("report.html", "the page for a reader"),
+            ("report.html", "the report: open it in a browser"),
             ("examples.csv", "every example, in input order; also examples.parquet"),
         ):
             console.print(Text(f"{printable(str(Path(folder) / name))}  ({what})"), soft_wrap=True)
@@ -82,7 +82,7 @@ def render_selection(selection: Selection, console: "Console") -> None:
     console.print(table)
     if len(columns["label"]) > CLASSES_SHOWN:
         console.print(
-            f"{len(columns['label']) - CLASSES_SHOWN} more classes, with smaller noise rates, are in the table."
+            f"{len(columns['label']) - CLASSES_SHOWN:,} more classes, with smaller noise rates, are in the table."
         )
     for note in selection.notes:
         console.print(Text(f"Note: {printable(note)}"))
@@ -95,7 +95,7 @@ def _methods(result: Result) -> "Table":
     columns = shares(result.accuracies)
     for name in (*columns, "seconds"):
         table.add_column(name.replace("mean of ", "mean of\n"), justify="right", no_wrap=True)
-    table.add_column(f"beside {called(REFERENCE)}, 95 % interval")
+    table.add_column(f"compared with {called(REFERENCE)} (95 % interval)")
     from rich.text import Text
 
     differences = compare(result.accuracies)
@@ -129,7 +129,7 @@ def _classes(result: Result) -> list["Table | str"]:
         table.add_row(*map(Text, _cells(row)), style="bold")
     pieces: list[Table | str] = [table]
     if hidden > 0:
-        pieces.append(f"{hidden} more classes, with smaller noise rates, are in report.html.")
+        pieces.append(f"{hidden:,} more classes, with smaller noise rates, are in report.html.")
     return pieces
 
 
