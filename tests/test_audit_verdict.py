@@ -103,7 +103,7 @@ def test_a_run_of_an_earlier_version_says_why_it_has_no_verdict(digits: tuple[st
     audit(folder)
     result = read_back(folder, filled_in(folder, tmp_path / "answers.csv"))
     assert result.verdict is None
-    assert "This run kept no predictions out of sample" in str(result)
+    assert "This run kept no out-of-sample predictions" in str(result)
     assert json.loads((folder / "audit" / "result.json").read_text(encoding="utf-8"))["verdict"] is None
 
 

@@ -116,8 +116,8 @@ def test_the_command_says_how_many_there_are_and_when_they_are_all(folder: Path,
     told = said("--answers", str(answered(folder, tmp_path / "all.csv")))
     assert "would halve" not in told  # nobody is left to be asked about
     labels, index = read_run(folder).labels, read_run(folder).index
-    share = f"{(labels[index] != index % 3).mean():.1%}"
-    assert f"Wrong labels in the whole dataset: about {share} ({share} to {share}, 95 %)." in told
+    share = f"{100 * (labels[index] != index % 3).mean():.1f} %"
+    assert f"Wrong labels in the whole dataset: about {share} ({share} to {share}, 95 % interval)." in told
     assert f"Written: {folder / 'audit' / 'rates.csv'} and {folder / 'audit' / 'corrections.csv'}." in told
 
 
@@ -153,7 +153,7 @@ def test_answers_are_read_back(folder: Path, tmp_path: Path) -> None:
     assert result.precision.high == 1
     assert result.pair == ("cat", "=dog")
     assert "Answered: 40 kept, 20 dropped; 0 unsure, 0 open." in str(result)
-    assert "more answers would halve the interval, best of 'cat' and '=dog'" in str(result)
+    assert "more answers would halve the interval, preferably for examples labelled 'cat' or '=dog'." in str(result)
     assert all(true == index % 3 for index, true in result.pins.items())
     facts = json.loads((folder / "audit" / "result.json").read_text(encoding="utf-8"))
     assert facts["noise_rate"]["low"] == result.noise_rate.low

@@ -53,7 +53,7 @@ def test_what_is_there_is_never_written_over(made, tmp_path, to, snapshot):
         assert snapshot(tmp_path) == before
 
     (tmp_path / f"file{ending}").write_text("mine")
-    refused(tmp_path / f"file{ending}", "is already there")
+    refused(tmp_path / f"file{ending}", "already exists")
     full = tmp_path / f"full{ending}"
     full.mkdir()
     (full / "link").symlink_to(tmp_path / "elsewhere")
@@ -108,7 +108,7 @@ def test_a_folder_that_fills_up_meanwhile_is_left_alone(made, tmp_path, monkeypa
 def test_the_originals_must_be_there_and_be_those_of_the_run(made, tmp_path, to):
     run, pictures = made
     out = tmp_path / ("out" if to == "folder" else "out.json")
-    with pytest.raises(InputError, match=f"{to} needs the originals, and .* does not say where pictures is; .* --data"):
+    with pytest.raises(InputError, match=f"{to} needs the originals, but .* does not say where pictures is; .* --data"):
         export(run, out, to)
     with pytest.raises(InputError, match=r"digits is not the data that .* was made from"):
         export(run, out, to, data="digits")

@@ -131,7 +131,7 @@ def test_the_mean_of_the_last_ten_where_there_is_one(result: Result) -> None:
         found.best = None
     said = Reader(page(result)).said
     assert "after the last epoch and as the mean of the last ten. The 95 % interval" in said
-    assert "method, net last mean of last 10 beside" in said
+    assert "method, net last mean of last 10 compared with" in said
     assert "RSL resnet-9 50.0 % – no difference" in said
     assert "RSL_WM resnet-9 90.0 % 87.6 % better" in said
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from smallloss.data.tables import read_table
+from smallloss.words import counted
 
 
 def how_many(table: Path, kept: int, dropped: int) -> str:
@@ -13,11 +14,11 @@ def how_many(table: Path, kept: int, dropped: int) -> str:
     strata = read_table(table).column("stratum").to_pylist()
     found = {"kept": (strata.count("kept"), kept), "dropped": (strata.count("dropped"), dropped)}
     said = [
-        f"{count} {name}{', all that are left' if count < wanted else ''}"
+        f"{count:,} {name}{', all that are left' if count < wanted else ''}"
         for name, (count, wanted) in found.items()
         if wanted
     ]
-    return f"{len(strata)} questions: {'; '.join(said)}."
+    return f"{counted(len(strata), 'question')}: {'; '.join(said)}."
 
 
 def next_run(data: Mapping[str, Any], rates: Path, corrections: Path) -> str:
@@ -27,6 +28,6 @@ def next_run(data: Mapping[str, Any], rates: Path, corrections: Path) -> str:
     options |= {"--out": "NEW", "--noise-rate": rates, "--corrections": corrections}
     words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
     return (
-        f"Written: {rates} and {corrections}. The next run takes both, and the other options of this one:\n"
+        f"Written: {rates} and {corrections}. To clean again with both, add the other options of this run to:\n"
         f"{shlex.join(['smallloss', 'clean', source, *words])}"
     )
