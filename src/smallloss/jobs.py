@@ -43,8 +43,8 @@ def select_file(
     """Rank and select from a table or npz of losses; write one row per example, in input order."""
     if (noise_rate is None) == (transition is None):
         raise InputError(
-            "How many labels are wrong must be known here: give --noise-rate (0.2, or cat=0.3,dog=0.1, or a csv) or "
-            "--transition (a file that holds T), one of them; `smallloss clean` estimates it."
+            "How many labels are wrong must be known here: give either --noise-rate (0.2, or cat=0.3,dog=0.1, or a "
+            "csv) or --transition (a file that holds T); `smallloss clean` can estimate it."
         )
     refuse_overwriting(out, losses, noise_rate, transition)
     scores = read_scores(losses)

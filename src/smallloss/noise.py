@@ -84,7 +84,7 @@ def known_noise(
         return dataset, Knowledge(given)
     if dataset.true_labels is None:
         raise InputError(
-            f"--noise {spec} corrupts labels on purpose, and {dataset.name} has no true labels to start from."
+            f"--noise {spec} makes labels wrong on purpose, but the true labels of {dataset.name} are not known."
         )
     if spec.startswith("human:"):
         return _human(dataset, spec, given)

@@ -95,8 +95,8 @@ def _described(run: Path, classifier: Classifier, table: Any) -> np.ndarray:
     source = Path(data["source"] or "")
     if not data["source"] or not source.is_file():
         raise InputError(
-            f"The run learnt from features of the {'texts' if classifier.seen.kind == 'text' else 'rows'} of "
-            f"{data['source'] or 'a table in memory'}, and new ones are described by the same terms and medians: "
+            f"The run learned from features of the {'texts' if classifier.seen.kind == 'text' else 'rows'} of "
+            f"{data['source'] or 'a table in memory'}, and new ones must be described by the same terms and medians: "
             "put that file back where it was."
         )
     before, new = new_rows(source, data["label"], table)

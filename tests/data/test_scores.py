@@ -50,7 +50,7 @@ def test_npz(tmp_path, layout):
     "text, sentence",
     [
         ("label,loss\na,1\nb,1.2.3\n", r"Row 2 of column 'loss' in .* is '1\.2\.3'"),
-        ("label,loss\na,inf\n", "Row 1 of column 'loss' .* no finite number"),
+        ("label,loss\na,inf\n", "Row 1 of column 'loss' .* not a finite number"),
         ("label,loss\na,1\nb,1_0\n", "Row 2 .* is '1_0'"),
         ("label,loss\na,1\n,2\n", "Row 2 of .* has no label"),
         ("label,loss\na,1\n ,2\n", "Row 2 of .* has no label"),

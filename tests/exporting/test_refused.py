@@ -144,7 +144,7 @@ def test_an_id_that_leads_out_of_the_folder(made, tmp_path, id):
     columns = read_table(run / "examples.parquet").to_pydict()
     columns["id"][3] = id
     write_table(run / "examples.parquet", columns)
-    with pytest.raises(InputError, match="leads out of"):
+    with pytest.raises(InputError, match="points outside"):
         export(run, tmp_path / "clean", "folder", data=made[1])
 
 

@@ -187,7 +187,7 @@ def test_texts_are_given_as_they_are(tmp_path):
     [
         (lambda x: x, r"gave the shape \(1, 3, 6, 6\) for 1 examples; it must give a row of features for each"),
         (lambda x: x.mean(), r"gave the shape \(\) for 1 examples"),
-        (lambda x: x.flatten(1) / 0, "gave features that are no finite numbers for 0"),
+        (lambda x: x.flatten(1) / 0, "gave features that are not finite numbers for 0"),
         (lambda x: x.no_such_thing, r"failed on pictures of shape \(1, 6, 6, 3\) \(AttributeError"),
         (lambda x: "features", "failed on pictures"),
     ],

@@ -45,9 +45,9 @@ def test_a_part_alone_is_all(result: Result) -> None:
 
 
 def test_what_the_choices_said_is_not_said_again(result: Result) -> None:
-    result.notes += ["The labels are those of the column 'pet'.", "Changed on the way: lr, from 1 to 2."]
+    result.notes += ["The labels are in the column 'pet'.", "Changed on the way: lr, from 1 to 2."]
     result.settings["chosen"] = {
-        "input": "4 x 4 in colour. The labels are those of the column 'pet'.",
+        "input": "4 x 4 in colour. The labels are in the column 'pet'.",
         "changed": "on the way: lr, from 1 to 2.",
     }
     text = shown(result)

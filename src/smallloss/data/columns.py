@@ -61,7 +61,7 @@ def require_values(values: Sequence[Any], column: str, where: str) -> None:
         if value is None or (isinstance(value, str) and not value.strip())
     ]
     if len(lost) == 1:
-        raise InputError(f"Row {lost[0]} of {where} has no {column}: fill it in or take the row out.")
+        raise InputError(f"Row {lost[0]:,} of {where} has no {column}: fill it in or take the row out.")
     if lost:
         raise InputError(
             f"{len(lost):,} rows of {where} have no {column} (the first is row {lost[0]:,}): "
@@ -87,7 +87,7 @@ def require_unique(ids: Sequence[str], where: str) -> None:
     for row, name in enumerate(ids, start=1):
         if first.setdefault(name, row) != row:
             raise InputError(
-                f"The id {name!r} stands in row {first[name]} and in row {row} of {where}; make ids unique."
+                f"The id {name!r} is in row {first[name]:,} and in row {row:,} of {where}; make ids unique."
             )
 
 

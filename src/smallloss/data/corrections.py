@@ -27,7 +27,7 @@ def read_corrections(path: str | Path, dataset: Dataset) -> dict[int, int]:
     columns = (table[name].to_pylist() for name in ("id", "answer", "true_label"))
     for row, (name, answer, label) in enumerate(zip(*columns, strict=True), 1):
         if str(name) not in place:
-            raise InputError(f"Row {row} of {path} names {name!r}, which is no example of {dataset.name}.")
+            raise InputError(f"Row {row} of {path} names {name!r}, which is not an example of {dataset.name}.")
         word, index = str(answer or "").strip().lower(), place[str(name)]
         if word not in ANSWERS:
             raise InputError(f"Row {row} of {path} has the answer {answer!r}; it must be {', '.join(ANSWERS)}.")

@@ -10,7 +10,7 @@ import numpy as np
 
 from smallloss.criterion.verdict import NAMES_SHOWN
 from smallloss.errors import InputError
-from smallloss.words import listed, one_line
+from smallloss.words import counted, listed, one_line
 
 _CHUNK_BYTES = 1 << 24
 
@@ -76,9 +76,11 @@ class Dataset:
         if not len(self.ids):
             object.__setattr__(self, "ids", [str(index) for index in range(len(self))])
         elif len(self.ids) != len(self):
-            raise InputError(f"{self.name} has {len(self)} inputs but {len(self.ids)} ids; give one id per example.")
+            raise InputError(
+                f"{self.name} has {len(self):,} inputs but {len(self.ids):,} ids; give one id per example."
+            )
         if self.shown is not None and len(self.shown) != len(self):
-            raise InputError(f"{self.name} has {len(self)} inputs but {len(self.shown)} texts to show of them.")
+            raise InputError(f"{self.name} has {len(self):,} inputs but {counted(len(self.shown), 'text')} to show.")
         if not self.kind:
             object.__setattr__(self, "kind", "pictures" if self.is_image else "features")
         if self.test is not None and not isinstance(self.test.normalisation, tuple):
@@ -87,7 +89,7 @@ class Dataset:
 
     def _check_codes(self, what: str, codes: np.ndarray) -> None:
         if codes.shape != (len(self),):
-            raise InputError(f"{self.name} has {len(self)} inputs but {what} of shape {codes.shape}; give one each.")
+            raise InputError(f"{self.name} has {len(self):,} inputs but {what} of shape {codes.shape}; give one each.")
         if codes.dtype != np.int64:
             raise InputError(f"The {what} of {self.name} are {codes.dtype}; they must be int64 codes.")
         bad = np.flatnonzero((codes < 0) | (codes >= len(self.classes)))

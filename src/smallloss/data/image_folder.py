@@ -9,7 +9,7 @@ from pathlib import Path
 from smallloss.data.dataset import Dataset
 from smallloss.data.picture_set import Listing, picture_dataset
 from smallloss.errors import InputError
-from smallloss.words import listed
+from smallloss.words import counted, listed
 
 ENDINGS = {".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
 ENDINGS |= {".pbm", ".pnm", ".avif", ".jp2", ".ico", ".tga", ".pcx"}
@@ -157,8 +157,8 @@ def _notes(found: _Found) -> list[str]:
     notes = []
     if found.strangers:
         notes.append(
-            f"{len(found.strangers):,} files that are no pictures of a class, {found.strangers[0]!r} the first, "
-            "are left out."
+            f"{counted(len(found.strangers), 'file')} left out, not being a picture of a class; the first is "
+            f"{found.strangers[0]!r}."
         )
     if found.empty_classes:
         folders, hold = ("folder", "holds") if len(found.empty_classes) == 1 else ("folders", "hold")

@@ -49,7 +49,7 @@ def _whole_numbers(array: np.ndarray) -> np.ndarray:
     bad = np.flatnonzero(~(np.isfinite(array) & (array == np.round(array))))
     if len(bad):
         value = array[bad[0]]
-        what = "missing" if np.isnan(value) else f"{value}, which is no whole number"
+        what = "missing" if np.isnan(value) else f"{value}, which is not a whole number"
         raise InputError(f"The label at index {bad[0]} is {what}; labels are classes, by name or whole number.")
     return array.astype(np.int64)
 
@@ -73,8 +73,8 @@ def alike_note(classes: Sequence[str]) -> list[str]:
     if not alike:
         return []
     return [
-        "Some labels differ only in blanks, capitals or the spelling of a number, and are classes of their own all the "
-        f"same: {listed(alike, 5, str, '; ')}. If they mean one class, write them alike."
+        "Some labels differ only in spaces, capitals or the spelling of a number, yet count as different classes: "
+        f"{listed(alike, 5, str, '; ')}. If they mean the same class, write them the same way."
     ]
 
 

@@ -33,7 +33,7 @@ def read_matrix(path: str | Path) -> tuple[np.ndarray, tuple[str, ...] | None]:
     elif path.suffix == ".csv":
         rows = [[cell.strip() for cell in row] for row in read_rows(path)]
     else:
-        raise InputError(f"{path} is none of .csv, .npy and .parquet; give the matrix in one of these.")
+        raise InputError(f"{path} is not a .csv, .npy or .parquet file; give the matrix in one of these.")
     return _from_cells(rows, path)
 
 
@@ -77,7 +77,7 @@ def _from_cells(rows: list[list[str]], path: Path) -> tuple[np.ndarray, tuple[st
     for i, row in enumerate(body, start=1):
         for j, cell in enumerate(row, start=1):
             if not _is_number(cell):
-                raise InputError(f"Row {i}, column {j} of the matrix in {path} is {cell!r}, which is no number.")
+                raise InputError(f"Row {i}, column {j} of the matrix in {path} is {cell!r}, which is not a number.")
     return _finite(np.array(body, dtype=np.float64), path), across or down
 
 

@@ -21,7 +21,7 @@ from smallloss.words import listed
 _WANTED = {
     "pictures": "a folder of pictures, a picture, a .csv or .parquet with a column of their paths, or an .npy or .npz",
     "text": "a .csv or .parquet with a column of texts",
-    "table": "a .csv or .parquet with the columns of the table that was learnt from",
+    "table": "a .csv or .parquet with the columns of the table that was learned from",
     "features": "an .npy, an .npz or a .parquet of features",
 }
 
@@ -53,7 +53,7 @@ def load_new(path: Path, kind: str, *, described: bool) -> NewExamples:
     elif path.suffix in (".csv", ".parquet"):
         new = _rows(path, kind, described=described)
     else:
-        raise InputError(f"{path} is not of a kind that is known; give {_WANTED[kind]}.")
+        raise InputError(f"{path} is of an unknown kind; give {_WANTED[kind]}.")
     if not len(new):
         raise InputError(f"{path} holds no example to predict; give {_WANTED[kind]}.")
     return new
@@ -61,7 +61,7 @@ def load_new(path: Path, kind: str, *, described: bool) -> NewExamples:
 
 def _pictures(path: Path, kind: str) -> NewExamples:
     if kind != "pictures":
-        raise InputError(f"{path} holds pictures, and the run is not one of pictures; give {_WANTED[kind]}.")
+        raise InputError(f"{path} holds pictures, but the run was not made from pictures; give {_WANTED[kind]}.")
     if path.is_dir():
         ids, files = pictures_below(path.absolute())
         return NewExamples(ids, files)

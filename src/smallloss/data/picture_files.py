@@ -32,7 +32,7 @@ def picture_files(source: Path, ids: Sequence[str]) -> list[Path]:
 
 def _below(root: Path, id: str) -> Path:
     if id.startswith("/") or ".." in id.split("/"):
-        raise InputError(f"The id {quoted(id)} leads out of {root}; it is none of a folder of pictures.")
+        raise InputError(f"The id {quoted(id)} points outside {root}, so it is not from a folder of pictures.")
     return file_of(root, id)
 
 

@@ -90,7 +90,9 @@ def _from_npz(path: Path) -> Scores:
         losses = losses.T
     bad = np.argwhere(np.isinf(losses))
     if len(bad):
-        raise InputError(f"{score} in {path} is infinite for the example at index {bad[0][0]}; put NaN if never seen.")
+        raise InputError(
+            f"{score} in {path} is infinite for the example at index {bad[0][0]}; write NaN if never seen."
+        )
     ids = arrays.get("ids", arrays.get("id"))
     if ids is not None and ids.shape != (n,):
         raise InputError(f"The ids in {path} have the shape {ids.shape}; there are {n} labels.")

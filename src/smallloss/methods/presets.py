@@ -190,9 +190,9 @@ def change(settings: Settings, changes: Mapping[str, Any]) -> Settings:
             inside.setdefault(head, {})[rest] = _inside(group, head, rest, value)
         elif head not in _single():
             known = ", ".join([*_single(), *_all_groups()])
-            raise InputError(f"There is no setting named {name!r}; at this place there are {known}.")
+            raise InputError(f"There is no setting named {name!r}; the known ones are {known}.")
         elif rest:
-            raise InputError(f"There is no setting named {name!r}; {head} is one itself.")
+            raise InputError(f"There is no setting named {name!r}; {head} is a setting, not a group of them.")
         elif head == "final_net" and str(value).lower() == "none":
             settings = replace(settings, final_net=None)
         else:
