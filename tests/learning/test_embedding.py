@@ -130,7 +130,7 @@ def test_new_pictures_get_the_features_that_those_of_the_run_have():
 @pytest.mark.parametrize(
     "X, sentence",
     [
-        (np.zeros((2, 9, 9, 3), np.uint8), r"are 9 x 9, and .*Watched was given 6 x 6: make them so first"),
+        (np.zeros((2, 9, 9, 3), np.uint8), r"are 9 x 9, but .*Watched was given 6 x 6: resize them first"),
         (np.zeros((2, 7)), r"have the shape \(2, 7\): give pictures \[n, h, w\] or .*, or \[n, 3\] features of them"),
         ([np.zeros((6, 6, 3)), np.zeros((9, 6, 3))], "not all of one shape"),
         (["a.jpg"], "give pictures"),

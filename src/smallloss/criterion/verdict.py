@@ -90,7 +90,7 @@ class Verdict:
 
     def _named(self, holds: Sequence[bool], noun: str) -> str:
         failing = [name for name, good in zip(self.classes, holds, strict=True) if not good]
-        return f"{len(failing)} of {len(self.classes)} {noun} ({listed(failing, NAMES_SHOWN, quoted)})"
+        return f"{len(failing):,} of {len(self.classes):,} {noun} ({listed(failing, NAMES_SHOWN, quoted)})"
 
     def _table(self) -> list[str]:
         order = sorted(range(len(self.classes)), key=lambda k: (round(self.margin[k], 9), self.classifier_holds[k]))

@@ -50,7 +50,7 @@ def _pair(folder: Path, part: str) -> tuple[np.ndarray, np.ndarray]:
     images, labels = read_idx(files["images"], dimensions=3), read_idx(files["labels"], dimensions=1)
     if len(images) != len(labels):
         raise InputError(
-            f"{files['images']} holds {len(images):,} pictures but {files['labels']} {len(labels)} labels; "
+            f"{files['images']} holds {len(images):,} pictures but {files['labels']} {len(labels):,} labels; "
             "they must belong together."
         )
     return images[..., None], labels

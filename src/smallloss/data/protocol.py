@@ -86,7 +86,7 @@ def _draw(
     if groups is not None:
         if np.shape(groups) != strata.shape:
             raise InputError(
-                f"groups has the shape {np.shape(groups)}; give one group for each of {len(strata)} examples."
+                f"groups has the shape {np.shape(groups)}; give one group for each of {len(strata):,} examples."
             )
         _, first, groups = np.unique(groups, return_index=True, return_inverse=True)
         u = u[first][groups]  # one number for the whole group, so that its members are mostly drawn together

@@ -80,7 +80,7 @@ def _from_npz(path: Path) -> Scores:
     n = len(labels)
     if losses.dtype.kind not in "iuf" or losses.ndim not in (1, 2) or n not in losses.shape:
         raise InputError(
-            f"{score} in {path} is {losses.dtype} of shape {losses.shape}; for {n} labels it must hold "
+            f"{score} in {path} is {losses.dtype} of shape {losses.shape}; for {n:,} labels it must hold "
             f"numbers of shape ({n},), ({n}, epochs) or (epochs, {n})."
         )
     losses = losses.astype(np.float64)
@@ -95,7 +95,7 @@ def _from_npz(path: Path) -> Scores:
         )
     ids = arrays.get("ids", arrays.get("id"))
     if ids is not None and ids.shape != (n,):
-        raise InputError(f"The ids in {path} have the shape {ids.shape}; there are {n} labels.")
+        raise InputError(f"The ids in {path} have the shape {ids.shape}; there are {n:,} labels.")
     return Scores(labels, losses, None if ids is None else tuple(str(value) for value in ids.tolist()))
 
 

@@ -85,8 +85,8 @@ def _new_pictures(seen: Seen, X: Any, network: Backbone) -> Dataset:
     _, *before = seen.came
     if network.size is None and sides != before:
         raise InputError(
-            f"The new pictures are {sides[0]} x {sides[1]}, and {network.name} was given {before[0]} x {before[1]}: "
-            "make them so first."
+            f"The new pictures are {sides[0]} x {sides[1]}, but {network.name} was given {before[0]} x {before[1]}: "
+            "resize them first."
         )
     return new
 
