@@ -66,7 +66,7 @@ def render_selection(selection: Selection, console: "Console") -> None:
 
     columns = selection.class_table()
     table = _table("Class by class")
-    table.add_column("class", no_wrap=True, overflow="ellipsis", min_width=8)
+    table.add_column("class", overflow="ellipsis", min_width=8)
     for name in ("examples", "noise", "kept", "likely\nwrong", "set\naside"):
         table.add_column(name, justify="right", no_wrap=True)
     most = np.argsort(-np.asarray(columns["noise_rate"]), kind="stable")[:CLASSES_SHOWN]
@@ -115,8 +115,9 @@ def _classes(result: Result) -> list["Table | str"]:
     hidden = len(rows) - CLASSES_SHOWN
     if hidden > 0:
         rows = sorted(rows, key=lambda row: -row.noise_rate)[:CLASSES_SHOWN]
-    table = _table(f"Labels, ranked by {printable(result.evidence)}")
-    table.add_column("class", no_wrap=True, overflow="ellipsis", min_width=8)
+    full = known and result.estimate is not None  # rates with intervals, precision and recall: just 80 columns
+    table = _table(f"Labels, ranked by {printable(result.evidence)}", gap=0 if full else 1)
+    table.add_column("class", overflow="ellipsis", min_width=8)  # the one to give way where room is short
     for name in ("examples", "noise", "kept", "likely\nwrong", "set\naside"):
         table.add_column(name, justify="right", no_wrap=True)
     if known:
@@ -150,7 +151,7 @@ def _pair(precision: float | None, recall: float | None) -> str:
     return " / ".join("–" if share is None else f"{100 * share:.1f}" for share in (precision, recall))
 
 
-def _table(title: str) -> "Table":
+def _table(title: str, gap: int = 1) -> "Table":
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -159,6 +160,6 @@ def _table(title: str) -> "Table":
         title=Text(title, style="bold"),
         title_justify="left",
         box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
+        padding=(0, gap, 0, 0),
         show_edge=False,
     )

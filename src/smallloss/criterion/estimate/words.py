@@ -55,12 +55,13 @@ def notes(names: list[Any], counts: Vector, table: Counts, able: Ability, unseen
         said.append(f"No example is labelled {listed(absent)}.")
     if small:
         said.append(
-            f"Too few examples (under {SMALL}) to estimate the rate of {listed(small)} from its own counts: it is "
-            "drawn towards the rate of all labels."
+            f"Labels with too few examples (under {SMALL}) for a rate of their own, so that it is drawn towards the "
+            f"rate of all labels: {listed(small)}."
         )
     if unpredicted:
         said.append(
-            f"The network hardly ever predicts {listed(unpredicted)}: the rate is drawn towards the rate of all labels."
+            "Labels that the network hardly ever predicts, so that their rate is drawn towards the rate of all labels: "
+            f"{listed(unpredicted)}."
         )
     if unseen:
         said.append(f"Left out: {counted(unseen, 'example')} without out-of-sample probabilities.")
