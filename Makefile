@@ -18,9 +18,7 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)
 	$(BIN)/smallloss clean digits --out runs/digits
 
-test: $(STAMP)
-	$(BIN)/ruff check .
-	$(BIN)/mypy
+test: lint
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2
 
 # Opens a report in Chromium; skipped, with the reason, where chromium and chromium-driver are not installed.

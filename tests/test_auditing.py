@@ -116,8 +116,8 @@ def test_the_command_says_how_many_there_are_and_when_they_are_all(folder: Path,
     told = said("--answers", str(answered(folder, tmp_path / "all.csv")))
     assert "would halve" not in told  # nobody is left to be asked about
     labels, index = read_run(folder).labels, read_run(folder).index
-    share = f"{(labels[index] != index % 3).mean():.1%}"
-    assert f"Wrong labels in the whole dataset: about {share} ({share} to {share}, 95 %)." in told
+    share = f"{100 * (labels[index] != index % 3).mean():.1f} %"
+    assert f"Wrong labels in the whole dataset: about {share} ({share} to {share}, 95 % interval)." in told
     assert f"Written: {folder / 'audit' / 'rates.csv'} and {folder / 'audit' / 'corrections.csv'}." in told
 
 
@@ -152,7 +152,7 @@ def test_answers_are_read_back(folder: Path, tmp_path: Path) -> None:
     assert result.precision.high == 1
     assert result.pair == ("cat", "=dog")
     assert "Answered: 40 kept, 20 dropped; 0 unsure, 0 open." in str(result)
-    assert "more answers would halve the interval, best of 'cat' and '=dog'" in str(result)
+    assert "more answers would halve the interval, preferably for examples labelled 'cat' or '=dog'." in str(result)
     assert all(true == index % 3 for index, true in result.pins.items())
     facts = json.loads((folder / "audit" / "result.json").read_text(encoding="utf-8"))
     assert facts["noise_rate"]["low"] == result.noise_rate.low
@@ -311,7 +311,7 @@ def test_noise_that_was_given_has_a_verdict_too(folder: Path, tmp_path: Path) ->
     silent = read_back(folder, answers)
     assert silent.verdict is not None
     assert silent.verdict.trust == "caution"
-    assert "the theory is silent" in str(silent)
+    assert "the theory says nothing" in str(silent)
     for r, trust in ((0.3, "trust"), (0.6, "do not trust")):
         T = structured(r, [1, 0, 2]).tolist()
         write_json(folder / "config.json", config | {"noise": {"transition": T}})

@@ -43,11 +43,11 @@ def test_by_data_and_hardware(untrained, tmp_path):
     words = chosen(features(), tmp_path)
     assert words["data"] == "arrays: 40 rows of features in 2 classes, 20 of each"
     assert words["input"] == "3 features."
-    assert words["held out"].startswith("8 of them, never trained on; accuracy is taken on 8 held-out examples by")
-    assert words["device"] == words["preset"] == "cpu, since no GPU is here"
-    assert words["net"] == "mlp, since the inputs are features"
-    assert words["method"] == "rsl, beside plain cross entropy"
-    assert words["noise"].startswith("rates estimated, since none are given: each half")
+    assert words["held out"].startswith("8 of them, never trained on; accuracy is measured on 8 held-out examples (by")
+    assert words["device"] == words["preset"] == "cpu (no GPU found)"
+    assert words["net"] == "mlp (the inputs are features)"
+    assert words["method"] == "rsl, compared with plain cross entropy"
+    assert words["noise"].startswith("rates estimated, because none are given: each half")
 
 
 def test_as_asked(untrained, tmp_path):
@@ -58,7 +58,7 @@ def test_as_asked(untrained, tmp_path):
 
 
 def test_where_the_noise_is_known_from(untrained, tmp_path):
-    drawn = "rates of the noise drawn, structured:0.3, by its T and"
+    drawn = "made on purpose (structured:0.3), so the rates are known, from its T and"
     assert chosen("digits", tmp_path)["noise"] == f"{drawn} the true class counts"
     assert chosen("digits", tmp_path / "prior", prior="uniform")["noise"] == f"{drawn} the prior given"
     own = {"noise": "uniform:0.2", "transition": np.eye(10)}
@@ -84,7 +84,7 @@ def test_the_command_line_says_it_line_by_line_and_names_are_only_names(untraine
         *("data", "input", "held out", "device", "preset", "net", "epochs", "method", "noise"),
     ]
     assert lines[0].endswith("[link]photos: 8 pictures in 2 classes, 4 of each; 1 more cannot be read")
-    assert "96 x 96 in gray. Pictures are resized and centre-cropped to 96 x 96" in lines[1]
+    assert "96 x 96 pixels, gray. Pictures are resized and centre-cropped to 96 x 96" in lines[1]
     assert "pictures looked at is 200" in lines[1]
 
 
@@ -97,8 +97,8 @@ def test_from_python_nothing_is_printed(untrained, tmp_path, capsys):
 
 def test_words_alone_do_not_end_a_run(untrained, tmp_path):
     """The same settings, once chosen and once asked for, are the same run."""
-    assert chosen(features(), tmp_path)["preset"] == "cpu, since no GPU is here"
-    assert chosen(features(), tmp_path, preset="cpu")["preset"] == "cpu, since no GPU is here"
+    assert chosen(features(), tmp_path)["preset"] == "cpu (no GPU found)"
+    assert chosen(features(), tmp_path, preset="cpu")["preset"] == "cpu (no GPU found)"
 
 
 def test_co_teaching_of_one_module_is_refused_before_training(tmp_path):
@@ -110,14 +110,15 @@ def test_co_teaching_of_one_module_is_refused_before_training(tmp_path):
 def test_the_fit_is_said(untrained, tmp_path, monkeypatch):
     pictures = np.zeros((40, 96, 96, 3), np.uint8), np.arange(40) % 2
     words = chosen(pictures, tmp_path)
-    assert words["epochs"] == "30, the preset's; batches of 8 and steps of 0.035, since there are few pictures"
+    few = "because there are few pictures"
+    assert words["epochs"] == f"30, the preset's; batches of 8 and a learning rate of 0.035, {few}"
     assert "it sees them at 32 x 32" in words["net"]
-    assert words["input"] == "96 x 96 in colour."
+    assert words["input"] == "96 x 96 pixels, in colour."
     words = chosen(pictures, tmp_path / "own step", settings={"stage1.lr": 0.2})
-    assert words["epochs"] == "30, the preset's; batches of 8, since there are few pictures"
+    assert words["epochs"] == f"30, the preset's; batches of 8, {few}"
     monkeypatch.setattr(fitting, "_VIEWS", 20 * 40)
     words = chosen(pictures, tmp_path / "many")["epochs"]
-    assert words.startswith("20, not the preset's 30, since there are so many pictures")
+    assert words.startswith("20, not the preset's 30, because there are so many pictures")
 
 
 def test_a_prior_a_path_and_workers_are_said_where_they_are_given(untrained, tmp_path):

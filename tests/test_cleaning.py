@@ -173,8 +173,8 @@ def test_answers_by_hand_are_called_what_they_are(tmp_path):
     (tmp_path / "c.csv").write_text(f"id,answer,true_label\n{answers}6,none,\n")
     run = sl.clean((x, y), noise_rate=0.1, epochs=1, corrections=tmp_path / "c.csv")
     said = " ".join(notes(run.result))
-    assert "7 answers by hand are respected: 3 right" in said
-    assert "3 wrong and 1 of none of the classes, which come last" in said
+    assert "7 answers by hand respected: 3 right" in said
+    assert "3 wrong and 1 in none of the classes (both ranked last)" in said
     assert "never seen" not in said
     assert "never seen" not in examples_table(run.result)["reason"][:7]
 

@@ -68,6 +68,33 @@ def test_help_and_version():
     assert module.stdout == run("--version").stdout
 
 
+def shown_help(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int, *verb: str) -> str:
+    from smallloss.cli import app
+
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with pytest.raises(SystemExit):
+        app([*verb, "--help"], prog_name="smallloss")
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("verb", ["clean", "check", "corrupt", "select", "audit", "export", "predict"])
+def test_help_is_whole_and_has_no_twins(verb, columns, monkeypatch, capsys):
+    out = shown_help(monkeypatch, capsys, columns, verb)
+    assert "…" not in out  # nothing is cut off
+    assert "--no-" not in out
+
+
+def test_the_options_of_clean_stand_under_headings(monkeypatch, capsys):
+    out = shown_help(monkeypatch, capsys, 80, "clean")
+    panels = [line.split()[1] for line in out.splitlines() if line.startswith("╭─")]
+    assert panels == ["Arguments", "Options", "Data", "Noise", "Training", "Machine"]
+    from smallloss import methods
+    from smallloss.models import registry
+
+    assert all(name in out for name in (*methods.names(), *registry.names()))
+
+
 # --- check ---------------------------------------------------------------------------------------------------
 
 
@@ -105,7 +132,7 @@ def test_corrupt_keeps_every_row_and_column(ending, tmp_path):
     assert columns["file"] == [f"{i}.png" for i in range(300)]
     assert columns["true_label"] == [names[i % 3] for i in range(300)]
     wrong = sum(a != b for a, b in zip(columns["label"], columns["true_label"], strict=True))
-    assert f"300 rows, {wrong} labels" in said
+    assert f"300 rows; {wrong} labels" in said
     assert 80 < wrong < 160  # 40 % of 300
     first = out.read_bytes()
     run("corrupt", source, "--noise", "uniform:0.6", "--out", out, "--seed", 3)

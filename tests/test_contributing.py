@@ -45,7 +45,7 @@ def test_the_method_of_contributing_runs_as_it_is_written(method_folder, tiny, t
         main()
     assert stopped.value.code == 0
     said = capsys.readouterr().out
-    assert f"{name}, beside plain cross entropy" in said
+    assert f"{name}, compared with plain cross entropy" in said
     assert "\nMAE " in said
     config = json.loads((out / "config.json").read_text())
     assert config["method"] == name

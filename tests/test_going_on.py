@@ -86,7 +86,7 @@ def test_a_finished_run_keeps_its_settings(tmp_path):
 def test_what_was_trained_otherwise_can_be_deleted(tmp_path):
     """The loss may turn NaN after some epochs were saved: only the one stage is lost."""
     folder_with(tmp_path, "stage1", "mine")
-    with pytest.raises(InputError, match=r"train mine anew, delete checkpoint/mine\.safetensors in it\.$"):
+    with pytest.raises(InputError, match=r"train mine again, delete checkpoint/mine\.safetensors in it\.$"):
         RunFolder(tmp_path, with_setting("mine.ramp", 3)).__enter__()
     (tmp_path / "checkpoint" / "mine.safetensors").unlink()
     with RunFolder(tmp_path, with_setting("mine.ramp", 3)) as folder:

@@ -20,8 +20,9 @@ def test_an_estimate():
     labels = np.where((truth == 3) & (np.arange(3_500) % 4 == 0), 4, truth)
     found = estimate(np.eye(7)[truth] * 0.93 + 0.01, labels, classes=list(range(7)))
     words = repr(found)
-    noisiest = f"4 {found.noise_rate[4]:.0%} ({found.low[4]:.0%} to {found.high[4]:.0%}), "
-    assert words.startswith(f"<Estimate of noise rates, 90% intervals: {noisiest}")
+    rate, low, high = (f"{100 * share[4]:.0f} %" for share in (found.noise_rate, found.low, found.high))
+    noisiest = f"4 {rate} ({low} to {high}), "
+    assert words.startswith(f"<Estimate of noise rates, 90 % intervals: {noisiest}")
     assert words.count(" to ") == 5
     assert ", 2 more with smaller rates" in words
     assert len(words) < 250
@@ -41,7 +42,7 @@ def test_a_dataset():
     pictures, labels = np.zeros((1_200, 8, 9, 3), np.uint8), np.arange(1_200) % 4
     data = Dataset(pictures, labels, ("a", "new\nline", "c", "d"), name="photos", unreadable=lost)
     assert repr(data) == (
-        "<Dataset photos (pictures): 1,200 examples of 8 x 9 x 3 pixels in 4 classes (a, new\\nline, c, ...), "
+        "<Dataset photos (pictures): 1,200 examples of 8 x 9 x 3 pixels in 4 classes (a, new\\nline, c and 1 more), "
         "1 that cannot be read>"
     )
 

@@ -65,7 +65,7 @@ def test_a_selection_asks_for_its_options_by_their_names(tmp_path):
     losses.write_text("label,loss\na,1\nb,2\n")
     matrix.write_text("0.9,0.1\n0.1,0.9\n")
     for known in ({}, {"noise_rate": "0.1", "transition": matrix}):
-        with pytest.raises(InputError, match=r"give --noise-rate .* or --transition .*one of them"):
+        with pytest.raises(InputError, match=r"give either --noise-rate .* or --transition .*can estimate it"):
             select_file(losses, tmp_path / "out.csv", **known)
 
 

@@ -58,7 +58,7 @@ def test_a_run_selects_by_it_and_says_so(tiny, tmp_path):
     np.testing.assert_allclose(run.selection.quota.prior, prior)
     rates = noise_rate(from_spec("pairwise:0.2", 3), prior)
     np.testing.assert_allclose(run.selection.quota.noise_rate, rates)
-    words = "rates of the noise drawn, pairwise:0.2, by its T and the true class counts"
+    words = "made on purpose (pairwise:0.2), so the rates are known, from its T and the true class counts"
     assert run.result.settings["chosen"]["noise"] == words
     np.testing.assert_allclose(run.result.settings["noise"]["prior"], prior)
 

@@ -160,7 +160,7 @@ def test_a_backbone_without_a_name_is_asked_for(photos):
     made(backbone=mean)
     with pytest.raises(InputError, match=r"The backbone of run.* is one of your own, .*mean: load it in Python"):
         sl.load_classifier("run")
-    with pytest.raises(InputError, match=r"The backbone of run.* is .*mean, and not .*softmax"):
+    with pytest.raises(InputError, match=r"The backbone of run.* is .*mean, not .*softmax"):
         sl.load_classifier("run", backbone=torch.softmax)
     assert list(sl.predict("run", "new/60-is-0.png", backbone=mean)["predicted_label"]) == ["cat"]
 
@@ -174,7 +174,7 @@ def test_a_network_of_ones_own_is_asked_for(tiny, tmp_path):
     run = sl.clean((tiny.inputs, tiny.labels), tmp_path / "run", net=Own, noise_rate=0.2, epochs=2)
     with pytest.raises(InputError, match=r"is one of your own, Own: load it in Python, sl.load_classifier\(run, net="):
         sl.load_classifier(tmp_path / "run")
-    with pytest.raises(InputError, match=r"are those of another network than the one given"):
+    with pytest.raises(InputError, match=r"belong to another network than the one given"):
         sl.load_classifier(tmp_path / "run", net=lambda: Own(5))
     again = sl.load_classifier(tmp_path / "run", net=Own)
     assert (again.predict_proba(tiny.inputs) == run.classifier.predict_proba(tiny.inputs)).all()
@@ -193,11 +193,11 @@ def test_two_networks_judge_together_after_loading_too(tiny, tmp_path):
 
 REFUSED = [
     ("nothing", "found.csv", r"There is nothing at nothing to predict; give a folder of pictures, a picture"),
-    ("new/notes.txt", "found.csv", r"notes.txt is not of a kind that is known; give a folder of pictures"),
+    ("new/notes.txt", "found.csv", r"notes.txt is of an unknown kind; give a folder of pictures"),
     ("empty", "found.csv", r"empty holds no example to predict"),
     ("new", "found.txt", r"found.txt is neither .csv nor .parquet"),
     ("paths.csv", "paths.csv", r"--out paths.csv is the file that is read"),
-    ("paths.csv", "found.csv", r"paths.csv has no column of paths of pictures; name it path. It has where"),
+    ("paths.csv", "found.csv", r"paths.csv has no column of paths of pictures; name it path. It has 'where'"),
     ("flat.npz", "found.csv", r"flat.npz has no array named x or features; it has y"),
     ("small.npy", "found.csv", r"The new examples have the shape \(3, 8, 8\), those trained on \(3, 40, 40\)"),
 ]
@@ -216,8 +216,8 @@ def test_what_cannot_be_predicted(photos):
 
 
 def test_what_is_no_run(tmp_path):
-    with pytest.raises(InputError, match=r"There is no model at .*model.safetensors: a run that has ended leaves one"):
+    with pytest.raises(InputError, match=r"There is no model at .*model.safetensors: a finished run leaves one"):
         sl.load_classifier(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"0" * 100)
-    with pytest.raises(InputError, match=r"is not a model that smallloss wrote, or not all of it"):
+    with pytest.raises(InputError, match=r"is not a model that smallloss wrote, or is cut short"):
         sl.load_classifier(tmp_path)

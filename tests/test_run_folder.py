@@ -52,7 +52,7 @@ def test_versions_of_libraries_do_not_end_a_run(tmp_path):
 
 def test_a_folder_of_somebody_else_is_refused_and_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("mine")
-    with pytest.raises(InputError, match=r"not a run of ours \(it holds 'thesis.tex'\)"):
+    with pytest.raises(InputError, match=r"not a smallloss run \(it holds 'thesis.tex'\)"):
         RunFolder(tmp_path, CONFIG).__enter__()
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 

@@ -73,7 +73,7 @@ def test_a_backbone_of_ones_own_through_the_command_line(photos):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200", "NO_COLOR": "1", "PYTHONSAFEPATH": "1"}
     done = subprocess.run(command, cwd=photos, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    note = "the network sees 3 features of own:make, which was given pictures of 32 x 32 in 0..1, not normalised."
+    note = "the network sees 3 features from own:make, which was given pictures of 32 x 32 in 0..1, not normalised."
     assert note in " ".join(done.stdout.split())
     assert json.loads((photos / "run" / "config.json").read_text())["data"]["backbone"] == "own:make"
     kept, want = np.load("run/features.npz"), np.load("emb.npz")

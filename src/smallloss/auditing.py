@@ -19,7 +19,6 @@ from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.estimate import Estimate
 from smallloss.criterion.known_verdict import KnownVerdict, judge_known
 from smallloss.criterion.trust import judge
-from smallloss.criterion.verdict import quoted
 from smallloss.data.dataset import Dataset
 from smallloss.data.npz import read_npz
 from smallloss.data.table_files import as_cell, by_spelling, defuse, read_table
@@ -27,6 +26,7 @@ from smallloss.errors import InputError
 from smallloss.report.audit_page import COLUMNS, Question, shown_inputs, write_audit_page
 from smallloss.report.audit_result import AuditResult
 from smallloss.run_folder import read_config
+from smallloss.words import quoted
 
 FOLDER, TABLE, PAGE, RESULT = "audit", "audit.csv", "audit.html", "result.json"
 CORRECTIONS, RATES = "corrections.csv", "rates.csv"  # what a later run takes
@@ -166,7 +166,7 @@ def read_run(folder: str | Path) -> Run:
     config = read_config(folder)
     for name in ("examples.parquet", "selection.npz"):
         if not (folder / name).is_file():
-            raise InputError(f"{folder} has no {name}: the run did not finish; the command that began it goes on.")
+            raise InputError(f"{folder} has no {name}: the run did not finish; give the command that began it again.")
     selected = read_npz(folder / "selection.npz")
     table = read_table(folder / "examples.parquet")
     table = table.filter(table.column("index").is_valid())  # what could not be read is no row of the dataset
@@ -200,7 +200,7 @@ def read_run(folder: str | Path) -> Run:
 def _refuse_other_data(dataset: Dataset, run: Run) -> None:
     """The labels are taken from the run: those of a benchmark were corrupted after it was loaded."""
     if len(dataset) != len(run.labels) or dataset.with_labels(run.labels).fingerprint() != run.fingerprint:
-        raise InputError(f"{dataset.name} is not the data that {run.folder} was made from; name that with --data.")
+        raise InputError(f"{dataset.name} is not the data that {run.folder} was made from; name that data with --data.")
 
 
 def _question(run: Run, i: int, dataset: Dataset | None) -> Question:
@@ -257,7 +257,7 @@ def _read_answers(run: Run, path: Path) -> Answers:
         what = f"Row {number} of {path.name}"
         i = _position(run, place, row | {"id": ids.get(row["id"] or "", row["id"])}, what)
         if i in found:
-            raise InputError(f"{what} answers for {quoted(run.id(i))} a second time; keep one of the two.")
+            raise InputError(f"{what} answers for {quoted(run.id(i))} a second time; keep one answer.")
         found[i] = (*_said(row["answer"], row["true_label"], spelled), what)
     for row in _earlier(run):  # only what is answered anew replaces what was said before
         i = place[str(row["index"])]
@@ -273,12 +273,12 @@ def _read_answers(run: Run, path: Path) -> Answers:
 def _position(run: Run, place: dict[str, int], row: dict[str, Any], what: str) -> int:
     """Where in the training part the example of a row is."""
     if row["run"] not in (None, run.key):
-        raise InputError(f"{what} belongs to another run ({row['run']}; this one is {run.key}): name that one.")
+        raise InputError(f"{what} belongs to another run ({row['run']}, but this one is {run.key}): name that run.")
     i = place.get(row["index"] or "")
     if i is None or row["id"] != run.id(i):
         raise InputError(
-            f"{what} has the id {row['id']!r} and the index {row['index']!r}, which no training example of "
-            f"{run.folder} has together: keep both as the audit wrote them."
+            f"{what} has the id {row['id']!r} and the index {row['index']!r}, but no training example of "
+            f"{run.folder} has both: keep them as the audit wrote them."
         )
     return i
 

@@ -28,7 +28,7 @@ def choices(
     chosen = {
         "data": _data(task.dataset),
         "input": _input(task.dataset),
-        "held out": f"{_held_out(task)}; accuracy is taken on {accuracy_on}",
+        "held out": f"{_held_out(task)}; accuracy is measured on {accuracy_on}",
         "device": _device(task.device, asked["device"]),
         "preset": _preset(settings.preset, task, asked),
         "net": _net(task.dataset, settings, asked),
@@ -55,7 +55,7 @@ def options(**asked: Any) -> list[str]:
             words += [
                 word for key, one in value.items() if isinstance(one, _SAID) for word in ("--set", f"{key}={one}")
             ]
-        elif value != usual.get(name) and isinstance(value, _SAID):
+        elif isinstance(value, _SAID) and value != usual.get(name):
             words += [f"--{name}"] if value is True else [f"--{name}", str(value)]
     return words
 
@@ -82,25 +82,26 @@ def _input(dataset: Dataset) -> str:
     """What one input is, then the source's words on how it became that; of pictures the first are on their size."""
     if dataset.is_image:
         channels, height, width = dataset.in_shape
-        colours = {1: "gray", 3: "colour"}.get(channels, f"{channels} channels")
-        return " ".join([f"{height} x {width} in {colours}.", *dataset.notes[:1]])
+        colours = {1: "gray", 3: "in colour"}.get(channels, f"{channels} channels")
+        return " ".join([f"{height} x {width} pixels, {colours}.", *dataset.notes[:1]])
     return " ".join([f"{dataset.in_shape[0]:,} features.", *dataset.notes])
 
 
 def _workers(task: Task) -> str:
     if task.resident():
-        return f"{task.workers}, not used: they read the batches of --path streaming, but the inputs are in memory"
+        return f"{task.workers}, not used: they read the batches of --path streaming, but here the inputs are in memory"
     return f"{task.workers}, to read the batches"
 
 
 def _held_out(task: Task) -> str:
-    return f"{len(task.held_out):,} of them, never trained on" if len(task.held_out) else "none of them"
+    return f"{len(task.held_out):,} of them, never trained on" if len(task.held_out) else "none"
 
 
 def _device(device: torch.device, asked: str) -> str:
-    if device.type == "cuda":
-        return f"cuda ({torch.cuda.get_device_name(device)}), {'since it is here' if asked == 'auto' else _AS_ASKED}"
-    return f"{device.type}, {'since no GPU is here' if asked == 'auto' else _AS_ASKED}"
+    name = f"cuda ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else device.type
+    if asked != "auto":
+        return f"{name}, {_AS_ASKED}"
+    return name if device.type == "cuda" else f"{name} (no GPU found)"
 
 
 def _preset(name: str, task: Task, asked: Mapping[str, Any]) -> str:
@@ -108,8 +109,8 @@ def _preset(name: str, task: Task, asked: Mapping[str, Any]) -> str:
         return f"{name}, {_AS_ASKED}"
     on_gpu = task.device.type == "cuda"
     if on_gpu and not task.dataset.is_image:
-        return f"{name}, since the inputs are features"
-    return f"{name}, since {'a' if on_gpu else 'no'} GPU is {'here' if asked['device'] == 'auto' else 'used'}"
+        return f"{name} (the inputs are features)"
+    return f"{name} ({'GPU' if on_gpu else 'no GPU'} {'found' if asked['device'] == 'auto' else 'in use'})"
 
 
 def _net(dataset: Dataset, settings: Settings, asked: Mapping[str, Any]) -> str:
@@ -117,9 +118,9 @@ def _net(dataset: Dataset, settings: Settings, asked: Mapping[str, Any]) -> str:
     if asked["net"] is not None or "net" in asked["settings"]:
         return f"{name}, {_AS_ASKED}"
     if not dataset.is_image:
-        return f"{name}, since the inputs are features"
+        return f"{name} (the inputs are features)"
     if name == "small-convnet" and max(dataset.in_shape[1:]) > LARGEST:
-        return f"{name}, the preset's for pictures; it sees them at {SHRUNK} x {SHRUNK}, a --backbone sees more"
+        return f"{name}, the preset's for pictures; it sees them at {SHRUNK} x {SHRUNK}, a --backbone would see more"
     last = "" if settings.final_net is None else f"; {net_name(settings.final_net)} learns from what is kept"
     return f"{name}, the preset's for pictures{last}"
 
@@ -129,15 +130,15 @@ def _epochs(settings: Settings, asked: Mapping[str, Any]) -> str:
     recipe, preset = settings.stage1, presets.get(settings.preset).stage1
     why = _AS_ASKED if own else "the preset's"
     if not own and recipe.epochs < preset.epochs:
-        why = f"not the preset's {preset.epochs}, since there are so many pictures"
+        why = f"not the preset's {preset.epochs}, because there are so many pictures"
     if recipe.batch >= preset.batch or "stage1.batch" in asked["settings"]:
         return f"{recipe.epochs}, {why}"
-    step = "" if "stage1.lr" in asked["settings"] else f" and steps of {recipe.lr:.2g}"
-    return f"{recipe.epochs}, {why}; batches of {recipe.batch}{step}, since there are few pictures"
+    step = "" if "stage1.lr" in asked["settings"] else f" and a learning rate of {recipe.lr:.2g}"
+    return f"{recipe.epochs}, {why}; batches of {recipe.batch}{step}, because there are few pictures"
 
 
 def _method(name: str) -> str:
-    return f"{name}, alone" if name == "cross_entropy" else f"{name}, beside plain cross entropy"
+    return f"{name} alone" if name == "cross_entropy" else f"{name}, compared with plain cross entropy"
 
 
 def _noise(known: Knowledge, asked: Mapping[str, Any]) -> str:
@@ -147,6 +148,6 @@ def _noise(known: Knowledge, asked: Mapping[str, Any]) -> str:
         if not known.is_of_drawn:
             return "rates from the T given"
         prior = "the true class counts" if asked["prior"] is None else "the prior given"
-        return f"rates of the noise drawn, {known.drawn}, by its T and {prior}"
-    why = _AS_ASKED if asked["estimate"] else "since none are given"
-    return f"rates estimated, {why}: each half of the examples is judged by a network that learnt from the other"
+        return f"made on purpose ({known.drawn}), so the rates are known, from its T and {prior}"
+    why = _AS_ASKED if asked["estimate"] else "because none are given"
+    return f"rates estimated, {why}: each half of the examples is judged by a network that learned from the other"

@@ -12,26 +12,61 @@ import typer
 from smallloss import methods
 from smallloss.errors import InputError, SmallLossError
 from smallloss.files import FULL
+from smallloss.models import registry as nets
 from smallloss.run_folder import read_config
+from smallloss.words import percent
 
 app = typer.Typer(
-    help="Find wrong labels with the losses of an ordinary training run, and learn in spite of them.",
+    help="Find wrong labels with the losses of an ordinary training run, and learn a good classifier in spite of them.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 _DO_NOT_USE = 3  # the verdict says so
+
+
+def _panel(title: str | None) -> Callable[..., Any]:
+    """Options under one heading of the help: (what their value is, what they do). A switch has no value, and is given
+    its name, lest it have a --no- twin."""
+
+    def option(value: str, help: str, *names: str, **more: Any) -> Any:
+        return typer.Option(*names, metavar=value, help=help, rich_help_panel=title, **more)
+
+    return option
+
+
+def _argument(value: str, help: str) -> Any:
+    return typer.Argument(metavar=value, help=help)
+
+
+_option, _data, _noise, _training, _machine = map(_panel, (None, "Data", "Noise", "Training", "Machine"))
+_RUN = "A run folder that `smallloss clean` wrote"
+_TABLE = "Table to write, .csv or .parquet: one row per example."
 _DATA = (
-    "A folder of pictures with a subfolder per class; a .csv or .parquet of picture paths, texts or columns; "
-    "data.npz; features.npy with --labels; idx:FOLDER; cifar10:PATH; cifar100:PATH; hf:NAME; digits"
+    "A folder of pictures with one subfolder per class; a .csv or .parquet of picture paths, texts or columns; an .npz "
+    "of arrays; an .npy of features with --labels; idx:FOLDER; cifar10:PATH; cifar100:PATH; hf:NAME; or digits, a demo."
 )
-_FEATURES = "What the network sees in place of DATA: .npy in the order of DATA, or .npz or .parquet with ids"
-_BACKBONE = "What makes such features of pictures or texts: timm:NAME, hf:NAME or FOLDER, module:function"
-_NEW = "New examples like those of the run: a folder of pictures, a table of paths, texts or columns, .npy, .npz"
-_PRIOR = "How frequent the true classes are: uniform; left out: from T, or estimated with the rates, else no balancing"
-_CORRUPT = "Corrupt on purpose: uniform:0.5, pairwise:0.4, structured:0.4"
-_PATH = "Where the data is while a network learns: resident (on the device), streaming (read batch by batch) or auto"
-_RATES = "Share of wrong labels: 0.2, or cat=0.3,dog=0.1, or a csv of label,noise_rate"
+_NEW = "New examples of the same kind: a folder of pictures, a table of paths, texts or columns, an .npy or .npz."
+_FEATURES = "Features for the network to see instead of DATA: .npy in the order of DATA, or .npz or .parquet with ids."
+_BACKBONE = (
+    "Pretrained model that makes such features of pictures or texts: timm:NAME, hf:NAME, hf:FOLDER or module:function."
+)
+_PROTOCOL = (
+    "Validation part of a benchmark: paper (a tenth, by its true labels), full (none) or honest (a tenth, by the "
+    "labels as they are)."
+)
+_RATES = "Share of wrong labels: 0.2, or cat=0.3,dog=0.1, or a .csv with the columns label and noise_rate."
+_TRANSITION = "File that holds the transition matrix T, if known; its rows are true classes."
+_PRIOR = "How frequent the true classes are; uniform is the only choice. If left out: "
+_PRIOR_IN_CLEAN = "known with --noise, taken from T, or estimated with the rates; otherwise classes are not balanced."
+_PRIOR_IN_SELECT = "taken from T; without T, classes are not balanced."
+_KINDS = "uniform:0.5, pairwise:0.4, structured:0.4"
+_WRONG = f"Make labels wrong on purpose, for a benchmark: {_KINDS}, human:FILE@random1."
+_METHOD = f"How to learn in spite of wrong labels: {', '.join(methods.names())}."
+_PRESET = "Settings to start from: paper, fast (GPU) or cpu. If left out, the hardware decides."
+_NET = f"Network to train: {', '.join(nets.names())}. If left out, the preset's for pictures, mlp for anything else."
+_SET = "Any other setting, such as stage1.lr=0.05 or beta=0.1; may be repeated."
+_PATH = "Where the inputs are kept: resident (on the device), streaming (read batch by batch) or auto (by their size)."
 
 
 def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
@@ -44,7 +79,7 @@ def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
         except SmallLossError as error:
             _say_and_exit(str(error), error.exit_status)
         except KeyboardInterrupt:
-            _say_and_exit("Stopped. What was saved is kept; the same command goes on from there.", 130)
+            _say_and_exit("Stopped. What was saved is kept; the same command resumes from there.", 130)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
@@ -57,7 +92,7 @@ def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
             if os.environ.get("SMALLLOSS_DEBUG"):
                 raise
             what = f"{type(error).__name__}: {error}"
-            _say_and_exit(f"smallloss failed ({what}). This is our fault; SMALLLOSS_DEBUG=1 shows where.", 1)
+            _say_and_exit(f"smallloss failed ({what}). This is a bug in smallloss; SMALLLOSS_DEBUG=1 shows where.", 1)
 
     return speak
 
@@ -70,32 +105,32 @@ def _say_and_exit(sentence: str, status: int) -> None:
 @app.command()
 @_spoken
 def clean(
-    data: Annotated[str, typer.Argument(help=_DATA)],
-    out: Annotated[Path, typer.Option(help="The run folder. The same command goes on with it after a stop.")],
-    label: Annotated[str | None, typer.Option(help="The column of labels in a table, if not found by its name")] = None,
-    labels: Annotated[Path | None, typer.Option(help="A file of labels, where DATA is an .npy of features")] = None,
-    features: Annotated[Path | None, typer.Option(help=_FEATURES)] = None,
-    backbone: Annotated[str | None, typer.Option(help=_BACKBONE)] = None,
-    method: Annotated[str, typer.Option(help=", ".join(methods.names()))] = "rsl",
-    preset: Annotated[str | None, typer.Option(help="paper, fast (GPU) or cpu; by the hardware if left out")] = None,
-    noise: Annotated[str | None, typer.Option(help=_CORRUPT + ", human:FILE@random1")] = None,
-    noise_rate: Annotated[str | None, typer.Option(help=_RATES)] = None,
-    transition: Annotated[Path | None, typer.Option(help="A file that holds T, rows true classes")] = None,
-    prior: Annotated[str | None, typer.Option(help=_PRIOR + "; known where --noise is drawn")] = None,
-    corrections: Annotated[Path | None, typer.Option(help="Answers by hand: the corrections.csv of an audit")] = None,
-    protocol: Annotated[str | None, typer.Option(help="paper, full or honest")] = None,
-    net: Annotated[str | None, typer.Option(help="wrn-28-2, preact-resnet-18, small-convnet, mlp, ...")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Epochs of every stage")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="Any setting: stage1.lr=0.05, beta=0.1")] = None,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
-    estimate: Annotated[bool, typer.Option(help="Estimate the noise rates even where they are known")] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda")] = "auto",
-    path: Annotated[str, typer.Option(help=_PATH)] = "auto",
-    workers: Annotated[int, typer.Option(min=0, help="Processes that read the batches of a streaming run")] = 0,
-    deterministic: Annotated[bool, typer.Option(help="Bit-for-bit on the GPU, slower")] = False,
-    strict: Annotated[bool, typer.Option(help="Exit with status 3 when the verdict says do not use")] = False,
+    data: Annotated[str, _argument("DATA", _DATA)],
+    out: Annotated[Path, _option("FOLDER", "The run folder. The same command resumes a stopped run.")],
+    strict: Annotated[bool, _option("", "Exit with status 3 if the verdict is 'do not trust'.", "--strict")] = False,
+    label: Annotated[str | None, _data("NAME", "Column of labels, if not called label, given_label or y.")] = None,
+    labels: Annotated[Path | None, _data("FILE", "File of labels, if DATA is an .npy of features.")] = None,
+    features: Annotated[Path | None, _data("FILE", _FEATURES)] = None,
+    backbone: Annotated[str | None, _data("NAME", _BACKBONE)] = None,
+    corrections: Annotated[Path | None, _data("FILE", "Answers by hand: the corrections.csv of an audit.")] = None,
+    protocol: Annotated[str | None, _data("NAME", _PROTOCOL)] = None,
+    noise_rate: Annotated[str | None, _noise("RATE", _RATES + " If left out, it is estimated.")] = None,
+    transition: Annotated[Path | None, _noise("FILE", _TRANSITION)] = None,
+    prior: Annotated[str | None, _noise("NAME", _PRIOR + _PRIOR_IN_CLEAN)] = None,
+    estimate: Annotated[bool, _noise("", "Estimate the noise rates even where they are known.", "--estimate")] = False,
+    noise: Annotated[str | None, _noise("KIND", _WRONG)] = None,
+    method: Annotated[str, _training("NAME", _METHOD)] = "rsl",
+    preset: Annotated[str | None, _training("NAME", _PRESET)] = None,
+    net: Annotated[str | None, _training("NAME", _NET)] = None,
+    epochs: Annotated[int | None, _training("N", "Epochs of every stage, instead of the preset's.")] = None,
+    set_: Annotated[list[str] | None, _training("NAME=VALUE", _SET, "--set")] = None,
+    seed: Annotated[int, _training("N", "Seed of every random draw.", min=0)] = 0,
+    device: Annotated[str, _machine("NAME", "auto, cpu or cuda.")] = "auto",
+    path: Annotated[str, _machine("NAME", _PATH)] = "auto",
+    workers: Annotated[int, _machine("N", "Processes that read the batches of a streaming run.", min=0)] = 0,
+    deterministic: Annotated[bool, _machine("", "Repeatable bit for bit on a GPU; slower.", "--deterministic")] = False,
 ) -> None:  # fmt: skip
-    """The main job: train, find the wrong labels, select, learn a classifier, report."""
+    """Train on the data, find the labels that are likely wrong, learn a classifier in spite of them, write a report."""
     from rich.console import Console
 
     from smallloss import cleaning
@@ -117,9 +152,9 @@ def clean(
 @app.command()
 @_spoken
 def check(
-    matrix: Annotated[Path, typer.Argument(help="T as .csv, .npy or .parquet; rows are true classes")],
+    matrix: Annotated[Path, _argument("T", "T as .csv, .npy or .parquet; rows are true classes.")],
 ) -> None:
-    """The theory's verdict on a transition matrix. Exit status 3: do not use small losses here."""
+    """Say whether small losses can find wrong labels under a transition matrix T (exit status 3 if not)."""
     from smallloss.criterion.verdict import check as judge
     from smallloss.data.matrix import read_matrix
 
@@ -133,33 +168,33 @@ def check(
 @app.command()
 @_spoken
 def corrupt(
-    labels: Annotated[Path, typer.Argument(help="A csv or parquet table, or a .npy of labels")],
-    noise: Annotated[str, typer.Option(help=_CORRUPT + ", uniform_excluding:0.5, or a file that holds T")],
-    out: Annotated[Path, typer.Option(help="The table to write, .csv or .parquet; true_label is added")],
-    column: Annotated[str, typer.Option(help="The column of labels")] = "label",
-    map_: Annotated[str | None, typer.Option("--map", help="For structured noise: truck:car,cat:dog,dog:cat")] = None,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
-    exact: Annotated[bool, typer.Option(help="Exact counts instead of independent draws")] = False,
+    labels: Annotated[Path, _argument("LABELS", "A .csv or .parquet table, or an .npy of labels.")],
+    noise: Annotated[str, _option("KIND", f"{_KINDS}, uniform_excluding:0.5, or a file that holds T.")],
+    out: Annotated[Path, _option("FILE", "Table to write, .csv or .parquet; adds the column true_label.")],
+    column: Annotated[str, _option("NAME", "Column of labels.")] = "label",
+    map_: Annotated[str | None, _option("PAIRS", "For structured noise: truck:car,cat:dog,dog:cat.", "--map")] = None,
+    seed: Annotated[int, _option("N", "Seed of the random draws.", min=0)] = 0,
+    exact: Annotated[bool, _option("", "Exact counts instead of independent draws.", "--exact")] = False,
 ) -> None:  # fmt: skip
-    """Make noisy labels for a benchmark."""
+    """Make labels wrong on purpose, for a benchmark."""
     from smallloss.jobs import corrupt_file
 
     rows, wrong = corrupt_file(labels, out, noise=noise, column=column, seed=seed, exact=exact, class_map=map_)
-    print(f"{out}: {rows} rows, {wrong} labels ({100 * wrong / rows:.1f} %) are now wrong ({noise}, seed {seed})")
+    print(f"{out}: {rows:,} rows; {wrong:,} labels ({percent(wrong / rows)}) are now wrong ({noise}, seed {seed}).")
 
 
 @app.command()
 @_spoken
 def select(
-    losses: Annotated[Path, typer.Argument(help="csv, parquet or npz with labels and losses, mean or per epoch")],
-    out: Annotated[Path, typer.Option(help="The table to write, .csv or .parquet: one row per example")],
-    noise_rate: Annotated[str | None, typer.Option(help=_RATES)] = None,
-    transition: Annotated[Path | None, typer.Option(help="A file that holds T, instead of rates")] = None,
-    prior: Annotated[str | None, typer.Option(help=_PRIOR)] = None,
-    beta: Annotated[float, typer.Option(help="Safety: how much less than 1 - noise rate is kept")] = 0.2,
-    gamma: Annotated[str, typer.Option(help="Balance: middle, none, or a number from 1")] = "middle",
+    losses: Annotated[Path, _argument("LOSSES", "A .csv, .parquet or .npz of labels and losses, mean or per epoch.")],
+    out: Annotated[Path, _option("FILE", _TABLE)],
+    noise_rate: Annotated[str | None, _option("RATE", _RATES)] = None,
+    transition: Annotated[Path | None, _option("FILE", "File that holds T, instead of noise rates.")] = None,
+    prior: Annotated[str | None, _option("NAME", _PRIOR + _PRIOR_IN_SELECT)] = None,
+    beta: Annotated[float, _option("SHARE", "Safety: how much less than 1 - noise rate is kept.")] = 0.2,
+    gamma: Annotated[str, _option("NUMBER", "Balance of the classes: middle, none, or a number from 1.")] = "middle",
 ) -> None:  # fmt: skip
-    """Rank and select from losses recorded elsewhere."""
+    """Rank and select examples by losses that were recorded elsewhere."""
     from rich.console import Console
 
     from smallloss.criterion.quota import Gamma
@@ -172,22 +207,22 @@ def select(
         losses, out, noise_rate=noise_rate, transition=transition, prior=prior, beta=beta, gamma=balance
     )
     render_selection(selection, Console())
-    print(f"{out}: {len(selection.mask)} rows")
+    print(f"{out}: {len(selection.mask):,} rows")
 
 
 @app.command()
 @_spoken
 def audit(
-    run: Annotated[Path, typer.Argument(help="A run folder that `smallloss clean` made")],
-    answers: Annotated[Path | None, typer.Option(help="The csv that was filled in: read it back")] = None,
-    data: Annotated[str | None, typer.Option(help="DATA of the run, to show it, if it has moved")] = None,
-    label: Annotated[str | None, typer.Option(help="--label of the run, with --data")] = None,
-    labels: Annotated[Path | None, typer.Option(help="--labels of the run, if it had them")] = None,
-    kept: Annotated[int, typer.Option(min=0, help="Kept examples to look at")] = 40,
-    dropped: Annotated[int, typer.Option(min=0, help="Dropped examples to look at")] = 20,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
-) -> None:
-    """What to look at by hand; with --answers, what the answers say."""
+    run: Annotated[Path, _argument("RUN", f"{_RUN}.")],
+    answers: Annotated[Path | None, _option("FILE", "The .csv of answers, to read back.")] = None,
+    data: Annotated[str | None, _option("DATA", "DATA of the run, if it has moved.")] = None,
+    label: Annotated[str | None, _option("NAME", "--label of the run, with --data.")] = None,
+    labels: Annotated[Path | None, _option("FILE", "--labels of the run, if it had them.")] = None,
+    kept: Annotated[int, _option("N", "Kept examples to check.", min=0)] = 40,
+    dropped: Annotated[int, _option("N", "Dropped examples to check.", min=0)] = 20,
+    seed: Annotated[int, _option("N", "Seed of the random draw.", min=0)] = 0,
+) -> None:  # fmt: skip
+    """Draw examples to check by hand; with --answers, say what the answers show."""
     from smallloss import auditing
     from smallloss.report.audit_words import how_many, next_run
 
@@ -201,25 +236,25 @@ def audit(
 
     dataset = data_of_run(run) if data is None else load(data, label=label, labels=labels)
     table, page = auditing.audit(run, kept=kept, dropped=dropped, seed=seed, dataset=dataset)
-    print(f"{page}  (open it, answer from the keyboard, save)\n{table}  (the same as a table)")
+    print(f"{page}  (open it in a browser, answer from the keyboard, save)\n{table}  (the same questions as a table)")
     print(how_many(table, kept, dropped))
     if dataset is None:
-        print("Examples are shown by their ids alone, for the data of the run was not found: name it with --data.")
+        print("Examples are shown by id only, because the data of the run was not found: name it with --data.")
 
 
 @app.command()
 @_spoken
 def export(
-    run: Annotated[Path, typer.Argument(help="The run folder")],
-    to: Annotated[str, typer.Option(help="folder, csv, parquet, cleanlab, labelstudio or fiftyone")],
-    out: Annotated[Path, typer.Option(help="What to write: a folder, .csv, .parquet or .json, new or empty")],
-    data: Annotated[str | None, typer.Option(help="The DATA of the run, if it has moved")] = None,
-    label: Annotated[str | None, typer.Option(help="The column of labels in DATA, as given to the run")] = None,
-    keep: Annotated[str | None, typer.Option(help="selected, 'not likely wrong' (if left out), all")] = None,
-    relabel: Annotated[bool, typer.Option(help="Give likely wrong examples their suggested label")] = False,
-    copy: Annotated[bool, typer.Option(help="Copies of the pictures instead of links")] = False,
-) -> None:
-    """Write the cleaned dataset, or every example for another tool to look at. Originals are never touched."""
+    run: Annotated[Path, _argument("RUN", f"{_RUN}.")],
+    to: Annotated[str, _option("FORMAT", "folder, csv, parquet, cleanlab, labelstudio or fiftyone.")],
+    out: Annotated[Path, _option("PATH", "What to write, new or empty: a folder, .csv, .parquet or .json.")],
+    data: Annotated[str | None, _option("DATA", "DATA of the run, if it has moved.")] = None,
+    label: Annotated[str | None, _option("NAME", "--label of the run, with --data.")] = None,
+    keep: Annotated[str | None, _option("WHICH", "selected, 'not likely wrong' (default) or all.")] = None,
+    relabel: Annotated[bool, _option("", "Give likely wrong examples their suggested label.", "--relabel")] = False,
+    copy: Annotated[bool, _option("", "Copy the pictures instead of linking to them.", "--copy")] = False,
+) -> None:  # fmt: skip
+    """Write the cleaned dataset, or all examples for another tool; the originals are never touched."""
     from smallloss import exporting
 
     print(exporting.export(run, out, to, data=data, label=label, keep=keep, relabel=relabel, copy=copy))
@@ -228,12 +263,12 @@ def export(
 @app.command()
 @_spoken
 def predict(
-    run: Annotated[Path, typer.Argument(help="A run folder that `smallloss clean` made, or its model file")],
-    data: Annotated[str, typer.Argument(help=_NEW)],
-    out: Annotated[Path, typer.Option(help="The table to write, .csv or .parquet: one row per example")],
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda")] = "auto",
-) -> None:
-    """What the classifier of a run says of new examples, which need no labels."""
+    run: Annotated[Path, _argument("RUN", f"{_RUN}, or its model file.")],
+    data: Annotated[str, _argument("DATA", _NEW)],
+    out: Annotated[Path, _option("FILE", _TABLE)],
+    device: Annotated[str, _option("NAME", "auto, cpu or cuda.")] = "auto",
+) -> None:  # fmt: skip
+    """Classify new examples, which need no labels, with the classifier of a run."""
     from smallloss import predicting
 
     print(f"{out}: {predicting.in_words(predicting.predict(run, data, out, device=device, progress=None))}")
@@ -249,7 +284,7 @@ def _pairs(texts: list[str]) -> dict[str, str]:
 
 @app.callback(invoke_without_command=True)
 def _main(
-    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+    version: Annotated[bool, _option("", "Show the version and exit.", "--version")] = False,
 ) -> None:
     if version:
         from smallloss import __version__

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from smallloss import auditing
+from smallloss import auditing, words
 from smallloss.criterion.selection import REASONS, UNREADABLE
-from smallloss.criterion.verdict import quoted
 from smallloss.data.dataset import Dataset
 from smallloss.data.image_folder import is_picture
 from smallloss.data.own_table import OwnTable, is_table, read_own_table
@@ -139,11 +138,11 @@ def _read_run(folder: Path) -> _Run:
     config = read_config(folder)
     path = folder / "examples.parquet"
     if not path.is_file():
-        raise InputError(f"{folder} has no {path.name}: the run did not finish; the command that began it goes on.")
+        raise InputError(f"{folder} has no {path.name}: the run did not finish; give the command that began it again.")
     table = read_table(path)
     missing = [name for name in _COLUMNS if name not in table.column_names]
     if missing:
-        raise InputError(f"{path} has no column {missing[0]!r}; it was changed, or made by another version. Run again.")
+        raise InputError(f"{path} has no column {missing[0]!r}: it was changed, or made by another version. Run again.")
     columns = [*_COLUMNS, *(name for name in formats.AUDITED if name in table.column_names)]
     listed = {name: _values(table.column(name)) for name in columns}
     rows = np.flatnonzero(listed["reason"] != REASONS[UNREADABLE])
@@ -176,14 +175,14 @@ def _refuse_taken(target: Path, to: str) -> None:
     """Nothing is written through a link, and nothing that is there is written over."""
     ending = _ENDING[to]
     if ending and target.suffix != ending:
-        raise InputError(f"{target} does not end in {ending}, as {to} is written; name it so.")
+        raise InputError(f"{target} does not end in {ending}, which {to} needs; name it so.")
     if target.is_symlink():
-        raise InputError(f"{target} is a link; name the place itself.")
+        raise InputError(f"{target} is a link; name what it points to.")
     if target.is_dir() and (ending or any(target.iterdir())):
         what = "a folder; name a file" if ending else "not empty; name a new or an empty folder"
         raise InputError(f"{target} is {what}.")
     if target.exists() and not target.is_dir() and (not ending or target.stat().st_size):
-        raise InputError(f"{target} is already there; move it away or name another.")
+        raise InputError(f"{target} already exists; move it away or name another file.")
 
 
 def _recorded_source(run: _Run, to: str) -> tuple[str, str | None]:
@@ -191,7 +190,7 @@ def _recorded_source(run: _Run, to: str) -> tuple[str, str | None]:
     source = run.facts.get("source")
     if source is None:
         raise InputError(
-            f"{to} needs the originals, and {run.folder} does not say where {run.facts['name']} is; "
+            f"{to} needs the originals, but {run.folder} does not say where {run.facts['name']} is; "
             "name the data that the run was made from with --data (in Python, data=)."
         )
     return source, run.facts.get("label")
@@ -204,7 +203,7 @@ def _find_originals(data: str | Path, label: str | None, run: _Run) -> _Original
     if lost:
         raise InputError(
             f"{len(lost):,} of the {len(ids):,} pictures of {run.folder} are not in {data}: "
-            f"{', '.join(map(quoted, lost[:3]))}{', ...' if len(lost) > 3 else ''}. Put them back."
+            f"{words.listed(lost, 3, words.quoted)}. Put them back."
         )
     dataset = load(data, label=label)
     _refuse_other_data(dataset, run)
@@ -217,7 +216,7 @@ def _refuse_other_data(dataset: Dataset, run: _Run) -> None:
     codes = [position.get(name, -1) for name in run.examples["given_label"]]
     same = list(dataset.ids) == run.examples["id"].tolist() and -1 not in codes
     if not same or dataset.with_labels(np.array(codes)).fingerprint() != run.facts["fingerprint"]:
-        raise InputError(f"{dataset.name} is not the data that {run.folder} was made from; name that with --data.")
+        raise InputError(f"{dataset.name} is not the data that {run.folder} was made from; name that data with --data.")
 
 
 def _refuse_unfit(originals: _Originals, data: str | Path | None, to: str) -> None:
@@ -232,7 +231,7 @@ def _refuse_inside(target: Path, source: Path) -> None:
     """Among the originals the export would be taken for a class of theirs."""
     root = source.expanduser().resolve()
     if root.is_dir() and target.resolve().is_relative_to(root):
-        raise InputError(f"{target} is inside {source}, which is left as it is; name a folder elsewhere.")
+        raise InputError(f"{target} is inside {source}, where nothing is written; name a folder elsewhere.")
 
 
 def _with_own(
@@ -265,25 +264,24 @@ def _recorded_pictures(run: _Run) -> Sequence[Path]:
 def _own_table(run: _Run, data: str | Path | None, label: str | None) -> tuple[OwnTable | None, str]:
     """The user's own table, or none and the sentence that says how to join."""
     name, numbered = run.facts["name"], run.listed["id"].tolist() == [str(i) for i in range(len(run.listed["id"]))]
-    join = (
-        f"join it with {name} by id, {'the number of the row, from 0' if numbered else 'the name of an example there'}."
-    )
+    on = f"on id ({'the row number, from 0' if numbered else 'the name of each example there'})."
     place = run.facts.get("source") if data is None else data
     if place is None or not is_table(place):
-        gone = place is not None and is_picture(run.listed["id"][0]) and not Path(place).expanduser().exists()
-        lost = f"Where the pictures are is not in it, for {place} is gone: name it with --data."
-        return None, lost if gone else f"To have more beside it, {join}"
+        if place is not None and is_picture(run.listed["id"][0]) and not Path(place).expanduser().exists():
+            return None, f"The paths of the pictures are not in it, because {place} is gone: name it with --data."
+        return None, f"To add columns of {name}, join {on}"
     path = Path(place).expanduser()
     if data is not None:
         return read_own_table(path, label), ""
+    lacks, join = f"The columns of {name} are not in it, because {path}", f"join it with {name} {on}"
     if not path.is_file():
-        return None, f"The columns of {name} are not in it, for {path} is gone: name it with --data, or {join}"
+        return None, f"{lacks} is gone: name it with --data, or {join}"
     try:
         own = read_own_table(path, run.facts.get("label"))
         same = own.ids == run.listed["id"].tolist() and (run.drawn or own.labels == run.listed["given_label"].tolist())
     except InputError:
         same = False
-    return (own, "") if same else (None, f"The columns of {name} are not in it, for {path} has changed since; {join}")
+    return (own, "") if same else (None, f"{lacks} has changed since; {join}")
 
 
 def _write_file(target: Path, to: str, run: _Run, originals: _Originals) -> None:

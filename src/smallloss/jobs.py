@@ -16,6 +16,7 @@ from smallloss.data.rates import read_rates
 from smallloss.data.scores import read_scores
 from smallloss.data.table_files import read_table, write_table
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 
 def corrupt_file(
@@ -42,8 +43,8 @@ def select_file(
     """Rank and select from a table or npz of losses; write one row per example, in input order."""
     if (noise_rate is None) == (transition is None):
         raise InputError(
-            "How many labels are wrong must be known here: give --noise-rate (0.2, or cat=0.3,dog=0.1, or a csv) or "
-            "--transition (a file that holds T), one of them; `smallloss clean` estimates it."
+            "How many labels are wrong must be known here: give either --noise-rate (0.2, or cat=0.3,dog=0.1, or a "
+            "csv) or --transition (a file that holds T); `smallloss clean` can estimate it."
         )
     refuse_overwriting(out, losses, noise_rate, transition)
     scores = read_scores(losses)
@@ -72,7 +73,7 @@ def _label_column(path: Path, column: str) -> tuple[dict[str, Any], Any]:
     table = read_table(path)
     if column not in table.column_names:
         raise InputError(
-            f"{path} has the columns {', '.join(table.column_names)}, but no {column!r}; name it with --column."
+            f"{path} has the columns {listed(table.column_names)}, but no {column!r}; name it with --column."
         )
     if "true_label" in table.column_names:
         raise InputError(f"{path} has a column 'true_label' already, which would be lost; rename or drop it first.")

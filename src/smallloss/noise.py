@@ -16,6 +16,7 @@ from smallloss.data.matrix import read_transition
 from smallloss.data.rates import read_rates
 from smallloss.errors import InputError
 from smallloss.methods.small_loss import Noise
+from smallloss.words import percent
 
 DIGITS_DEFAULT = "structured:0.3"
 
@@ -87,14 +88,14 @@ def known_noise(
         return dataset, Knowledge(given)
     if dataset.true_labels is None:
         raise InputError(
-            f"--noise {spec} corrupts labels on purpose, and {dataset.name} has no true labels to start from."
+            f"--noise {spec} makes labels wrong on purpose, but the true labels of {dataset.name} are not known."
         )
     if spec.startswith("human:"):
         return _human(dataset, spec, given)
     T = from_spec(spec, len(dataset.classes), dataset.class_map)
     noisy = dataset.with_labels(corrupt(dataset.true_labels, T, seed))
     wrong = float((noisy.labels != noisy.true_labels).mean())
-    note = f"labels corrupted on purpose: {spec}, seed {seed}; {100 * wrong:.1f} % of {len(noisy)} are wrong"
+    note = f"Labels were made wrong on purpose ({spec}, seed {seed}): {percent(wrong)} of {len(noisy):,}."
     return noisy, _drawn(given, T, spec, note)
 
 
@@ -112,7 +113,7 @@ def _human(dataset: Dataset, spec: str, given: Noise) -> tuple[Dataset, Knowledg
     np.add.at(counts, (dataset.true_labels, labels), 1)
     T = counts / counts.sum(1, keepdims=True)
     wrong = float((labels != dataset.true_labels).mean())
-    note = f"human labels from {Path(path).name}: {100 * wrong:.1f} % wrong; T counted from the truth"
+    note = f"Human labels from {Path(path).name}: {percent(wrong)} are wrong; T is counted from the true labels."
     return noisy, _drawn(given, T, spec, note)
 
 

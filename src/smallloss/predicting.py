@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.criterion.verdict import one_line
 from smallloss.data.new_examples import NewExamples, load_new
 from smallloss.data.pictures import read_pictures
 from smallloss.data.table import new_rows
@@ -17,6 +16,7 @@ from smallloss.jobs import refuse_overwriting
 from smallloss.learning.classifier import Classifier, load_classifier
 from smallloss.learning.progress import Progress
 from smallloss.run_folder import read_config
+from smallloss.words import one_line
 
 _PART = 4096  # examples in memory at a time
 _SAME = 1e-5  # of a feature's spread: the means of the same features differ by rounding alone
@@ -95,8 +95,8 @@ def _described(run: Path, classifier: Classifier, table: Any) -> np.ndarray:
     source = Path(data["source"] or "")
     if not data["source"] or not source.is_file():
         raise InputError(
-            f"The run learnt from features of the {'texts' if classifier.seen.kind == 'text' else 'rows'} of "
-            f"{data['source'] or 'a table in memory'}, and new ones are described by the same terms and medians: "
+            f"The run learned from features of the {'texts' if classifier.seen.kind == 'text' else 'rows'} of "
+            f"{data['source'] or 'a table in memory'}, and new ones must be described by the same terms and medians: "
             "put that file back where it was."
         )
     before, new = new_rows(source, data["label"], table)

@@ -185,11 +185,11 @@ def divide(
             return (
                 train,
                 checks,
-                f"{len(held_out)} held-out examples by their given labels, where repeating a mistake counts as right",
+                f"{len(held_out):,} held-out examples (by their given labels, so repeating a mistake counts as right)",
                 "hold out",
             )
         checks["test"] = Check(dataset, held_out, dataset.true_labels[held_out])
-        return train, checks, f"{len(held_out)} held-out examples, true labels", "hold out"
+        return train, checks, f"{len(held_out):,} held-out examples (by their true labels)", "hold out"
     protocol = protocol or ("paper" if dataset.true_labels is not None else "honest")
     # The paper validates with a tenth of each true class, duplicates or not.
     parts = split(dataset, protocol, seed, groups=groups if protocol == "honest" else None)
@@ -204,5 +204,5 @@ def divide(
         raise InputError(
             f"The protocol {protocol} leaves nothing of {dataset.name} to measure accuracy on; use honest."
         )
-    on = f"the official test set ({len(parts.test)} examples)" if parts.test is not None else "the validation part"
+    on = f"the official test set ({len(parts.test):,} examples)" if parts.test is not None else "the validation part"
     return parts.train, checks, on, protocol

@@ -8,6 +8,7 @@ from typing import IO, Any
 
 from smallloss.errors import InputError, SmallLossError
 from smallloss.files import is_leftover, sweep, write_json, write_text
+from smallloss.words import listed
 
 MARKER = "config.json"
 _LOCK = ".lock"
@@ -51,7 +52,7 @@ class RunFolder:
         different = _differences(before, config)
         if different:
             self._refuse_unless_unused(different)
-            self.changed = f"{_in_words(different)}; nothing was trained by that yet, so the run goes on"
+            self.changed = f"{_in_words(different)}; nothing was trained with that yet, so the run goes on"
         elif marker.exists():
             self.changed = str(before.get("changed", ""))
         if self.changed:
@@ -71,10 +72,10 @@ class RunFolder:
         again = ""
         if first > 0 and not finished:
             files = " and ".join(f"checkpoint/{stage}.safetensors" for stage in trained)
-            again = f" To keep what came before and train {' and '.join(trained)} anew, delete {files} in it."
+            again = f" To keep what came before and train {' and '.join(trained)} again, delete {files} in it."
         raise InputError(
             f"{self.path} holds a run with other settings ({_in_words(different)}). "
-            f"Give the same command to go on with it, or another --out.{again}"
+            f"Give the same command to resume it, or another --out.{again}"
         )
 
     def _first_used(self, name: str) -> int:
@@ -108,7 +109,7 @@ class RunFolder:
             others = [name for name in names if name != _LOCK and not is_leftover(name)]
             if others:
                 raise InputError(
-                    f"--out {self.path} is not empty and not a run of ours (it holds {others[0]!r}); "
+                    f"--out {self.path} is not empty and not a smallloss run (it holds {others[0]!r}); "
                     "name another folder"
                 )
 
@@ -134,11 +135,11 @@ def read_config(path: Path) -> dict[str, Any]:
     """The settings a run was made with."""
     marker = path / MARKER
     if not marker.is_file():
-        raise InputError(f"{path} is not a run folder (it has no {MARKER}); name one that `smallloss clean` made")
+        raise InputError(f"{path} is not a run folder (it has no {MARKER}); name one that `smallloss clean` wrote")
     try:
         config = json.loads(marker.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{marker} cannot be read ({error}); it is not a run of ours or was damaged") from error
+        raise InputError(f"{marker} cannot be read ({error}); it is not a smallloss run, or is damaged") from error
     if not isinstance(config, dict) or "smallloss_run" not in config:
         raise InputError(f"{marker} was not written by smallloss; name another folder")
     return config
@@ -161,8 +162,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> 
 def _in_words(different: Mapping[str, tuple[Any, Any]]) -> str:
     follows = {"data.fingerprint", "noise.transition", "noise.prior"} if "noise.drawn" in different else set()
     told = [_one_in_words(name, *values) for name, values in different.items() if name not in follows]
-    more = f"; and {len(told) - _MANY} more" if len(told) > _MANY else ""
-    return "; ".join(told[:_MANY]) + more
+    return listed(told, _MANY, str, "; ")
 
 
 def _one_in_words(name: str, before: Any, after: Any) -> str:

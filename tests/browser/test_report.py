@@ -146,7 +146,7 @@ def test_the_known_wrong_label_is_found(browser: Any) -> None:
     assert column(browser, "id") == [ALONE]
     assert column(browser, "label") == [CLASSES[1]]
     assert column(browser, "predicted") == [CLASSES[0]]
-    assert column(browser, "status") == ["likely wrong"]
+    assert column(browser, "reason") == ["likely wrong"]
 
 
 def test_headers_sort_both_ways_by_mouse_and_keyboard(browser: Any) -> None:
@@ -166,14 +166,14 @@ def test_headers_sort_both_ways_by_mouse_and_keyboard(browser: Any) -> None:
 
 def test_filters_narrow_the_rows_and_pages_turn(browser: Any) -> None:
     assert count(browser) == ALL
-    choose(browser, "status", "likely wrong")
+    choose(browser, "reason", "likely wrong")
     wrong = count(browser)
     assert 0 < wrong < ALL / 4
-    assert set(column(browser, "status")) == {"likely wrong"}
+    assert set(column(browser, "reason")) == {"likely wrong"}
     choose(browser, "label", "=cmd()")
     assert 0 < count(browser) < wrong
     assert set(column(browser, "label")) == {"=cmd()"}
-    choose(browser, "status", "any")
+    choose(browser, "reason", "any")
     choose(browser, "label", "any")
     first = column(browser, "id")
     buttons = {button.text: button for button in browser.find_elements("css selector", ".pager button")}

@@ -52,7 +52,7 @@ def test_never_seen_examples_are_never_drawn() -> None:
 
 def test_nothing_to_draw_is_a_sentence(selection_of: Any) -> None:
     selection = selection_of(20)
-    with pytest.raises(InputError, match="looks at nothing"):
+    with pytest.raises(InputError, match="checks nothing"):
         draw(selection, kept=0, dropped=0)
     with pytest.raises(InputError, match="all of them have an answer"):
         draw(selection, answered=range(20))

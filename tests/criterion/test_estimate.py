@@ -157,7 +157,7 @@ def test_a_class_of_three_says_so_and_borrows_from_the_pooled_rate():
     P /= P.sum(axis=1, keepdims=True)
     labels[:3] = 4
     found = estimate(P, labels, classes=["a", "b", "c", "d", "rare"])
-    assert any("'rare'" in note and "pooled" in note for note in found.notes)
+    assert any("'rare'" in note and "towards the rate of all labels" in note for note in found.notes)
     assert np.isfinite(found.draws).all()
     assert found.high[4] - found.low[4] > 0.3
     assert found.noise_rate[4] == pytest.approx(found.noise_rate[:4].mean(), abs=0.12)
@@ -211,7 +211,7 @@ def test_rows_never_seen_are_left_out():
         contradicted=np.append(against, np.full(50, np.nan)),
     )
     np.testing.assert_array_equal(found.noise_rate, estimate(P, labels, contradicted=against).noise_rate)
-    assert any("50 examples have no out-of-sample" in note for note in found.notes)
+    assert any("50 examples without out-of-sample" in note for note in found.notes)
 
 
 def test_names_and_codes_say_the_same():

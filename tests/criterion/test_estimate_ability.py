@@ -54,7 +54,7 @@ def test_a_weak_network_is_called_so_and_the_interval_holds_the_truth(weak):
     overall = found.draws @ np.bincount(weak.labels, minlength=C) / len(weak.labels)
     assert np.quantile(overall, 0.05) <= (weak.labels != weak.true).mean() <= np.quantile(overall, 0.95)
     assert found.depends_on_example is None
-    assert "as the mistakes of a weak network do" in found.evidence
+    assert "the mistakes of a weak network look like that" in found.evidence
     assert "less confident predictions were counted too" not in found.evidence
 
 
@@ -137,7 +137,7 @@ def test_a_training_that_contradicts_what_is_right_is_believed_by_half(weak):
     assert found.believed == 0.5
     assert counted.believed == 1.0
     np.testing.assert_allclose(found.upper(0.8), found.interval(0.8)[1] / 2)
-    assert "anything from none to all of what it counts may be wrong, and the rates are 50% of that" in found.notes[0]
+    assert "anything from none to all of what it counts may be wrong, and the rates are 50 % of that" in found.notes[0]
     again = Estimate.from_saved(found.to_dict(), found.arrays)
     np.testing.assert_array_equal(again.upper(0.8), found.upper(0.8))
     truth = weak.rates

@@ -49,7 +49,7 @@ def test_an_able_training_tells_the_noise_of_hard_examples():
     assert error < 0.01 < without
     assert found.depends_on_example is True
     assert found.slope.risen
-    assert "the training on everything contradicts" in found.evidence
+    assert "Training on everything contradicts" in found.evidence
     assert "more frequent among the harder examples" in found.evidence
 
 

@@ -237,8 +237,8 @@ def test_examples_never_seen_are_neither_ranked_nor_counted():
     assert np.isnan(result.cutoff[1])
     assert result.notes == (
         "Class 1 is left out of the balance: it has no examples.",
-        "Nothing is kept of 1.",
-        "2 examples were never seen and are not ranked.",
+        "No example labelled 1 is kept.",
+        "2 examples never seen, and so not ranked.",
     )
     nobody = select([NAN, NAN], ["a", "b"], 0.1, prior="uniform")
     assert not nobody.mask.any()
@@ -249,7 +249,7 @@ def test_class_of_one_example():
     result = select([1.0, 2.0, 3.0], ["a", "b", "b"], {"a": 0.3, "b": 0.0})
     assert result.mask.tolist() == [False, True, True]
     assert result.is_label_issue.tolist() == [True, False, False]
-    assert "Nothing is kept of 'a'." in result.notes
+    assert "No example labelled 'a' is kept." in result.notes
     assert select([1.0], ["a"], 0.0).mask.tolist() == [True]
 
 

@@ -24,7 +24,7 @@ def test_a_known_rate_is_taken_at_its_word():
 def test_an_estimate_condemns_no_class_that_is_too_small_for_it():
     selection, wrong = likely_wrong([0.1] * 4, [0.6] * 4)
     assert wrong == [0, 0, 0, 4]
-    said = "Too few examples of 'one', 'two', 'three' to call any of them likely wrong at their estimated rate."
+    said = "Too few examples are labelled 'one', 'two', 'three' to call any of them likely wrong at the estimated rate."
     assert said in selection.notes
     assert selection.reason[0] == "set aside for safety"
     assert not selection.mask[0]
@@ -36,7 +36,7 @@ def test_where_the_interval_says_nothing_of_a_small_class_none_of_it_is_likely_w
     """The right labels of a class that the network never learnt: its rate is high because nothing is known."""
     selection, wrong = likely_wrong([0.68, 0.68, 0.68, 0.1], [0.97, 0.97, 0.97, 0.15])
     assert wrong == [0, 0, 0, 4]
-    assert any("Too few examples of 'one', 'two', 'three'" in note for note in selection.notes)
+    assert any("Too few examples are labelled 'one', 'two', 'three'" in note for note in selection.notes)
     assert likely_wrong([0.68, 0.68, 0.68, 0.1], [0.7, 0.7, 0.7, 0.15])[1] == [0, 2, 3, 4]  # sure of it
     assert likely_wrong([0.68] * 4, [0.97] * 4)[1][3] == 28  # a class of 40 is evidence for itself
     assert likely_wrong([0.68] * 4, None)[1] == [1, 2, 3, 28]

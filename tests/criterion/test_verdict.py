@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smallloss.criterion import transition as tr
-from smallloss.criterion.verdict import Break, check, one_line
+from smallloss.criterion.verdict import Break, check
 from smallloss.errors import InputError
 
 CIFAR10 = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
@@ -84,9 +84,9 @@ def test_many_classes_are_summed_up():
     verdict = check(tr.uniform(1.0, 100))
     text = str(verdict)
     assert len(rows_of(text)) == 21
-    assert "and 80 more, of margin 0.000 or above: the ranking holds in 0 of them, the classifier in 0." in text
-    assert text.count("and 9880 more such pairs.") == 2
-    assert "100 of 100 labels ('0', '1', '2', ...)" in verdict.headline
+    assert "and 80 more, with margins of 0.000 or above: the ranking holds in 0 of them, the classifier in 0." in text
+    assert text.count("and 9,880 more such pairs.") == 2
+    assert "100 of 100 labels ('0', '1', '2' and 97 more)" in verdict.headline
     assert len(verdict.column_breaks) == 9900
 
 
@@ -111,9 +111,6 @@ def test_hostile_names_stay_on_their_line():
     text = str(check(tr.uniform(1.0, 5), names))
     assert len(text.splitlines()) == len(plain.splitlines())
     assert all(c.isprintable() for line in text.split("\n") for c in line)
-    assert one_line("cat\nrm") == r"cat\nrm"
-    assert len(one_line("x" * 500)) == 30
-    assert one_line("chien à poil") == "chien à poil"
 
 
 def test_names_must_fit():

@@ -158,7 +158,7 @@ def test_npy_needs_its_labels(tmp_path):
 def test_an_id_that_stands_twice_is_named_with_both_rows(tmp_path):
     path = tmp_path / "data.npz"
     np.savez(path, x=np.eye(4), y=list("abab"), ids=["u", "v", "w", "v"])
-    with pytest.raises(InputError, match=r"The id 'v' stands in row 2 and in row 4 of data.npz; make ids unique"):
+    with pytest.raises(InputError, match=r"The id 'v' is in row 2 and in row 4 of data.npz; make ids unique"):
         load(path)
 
 

@@ -110,7 +110,7 @@ def test_a_batch_cut_short_is_named_with_its_bytes(tmp_path, cut):
     folder, _ = write_folder(tmp_path, "cifar10", "binary")
     path = folder / "data_batch_3.bin"
     path.write_bytes(path.read_bytes()[:-cut])
-    sentence = rf"data_batch_3\.bin is cut short: expected {3073 * N} bytes .* found {3073 * N - cut}"
+    sentence = rf"data_batch_3\.bin is cut short: expected {3073 * N:,} bytes .* found {3073 * N - cut:,}"
     with pytest.raises(InputError, match=sentence):
         load(f"cifar10:{folder}")
 
@@ -129,7 +129,7 @@ def test_a_train_file_cut_short_is_told_from_its_test_file(tmp_path):
     folder, _ = write_folder(tmp_path, "cifar100", "binary")
     path = folder / "train.bin"
     path.write_bytes(path.read_bytes()[:-3074])
-    with pytest.raises(InputError, match=rf"train\.bin is cut short: expected {3074 * 5 * N} bytes"):
+    with pytest.raises(InputError, match=rf"train\.bin is cut short: expected {3074 * 5 * N:,} bytes"):
         load(f"cifar100:{folder}")
 
 

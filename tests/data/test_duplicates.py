@@ -107,8 +107,8 @@ def test_conflicts_are_said_in_one_sentence_with_an_example():
     twins = dataset(x, np.arange(20) % 2)
     (sentence,) = conflict_note(twins, duplicate_groups(twins))
     assert sentence == (
-        "1 group of equal examples carries different labels, for example 3 (class 1) and 4 (class 0). Of equal ones at "
-        "least one label is wrong, unless they hold nothing that tells the classes apart."
+        "1 group of equal examples carries different labels, for example 3 (labelled class 1) and 4 (labelled class "
+        "0). Of labels on equal examples at least one is wrong, unless nothing in them tells the classes apart."
     )
 
 
@@ -119,8 +119,8 @@ def test_of_nearly_equal_examples_no_label_is_called_wrong():
     near = dataset(x, np.arange(30) % 2)
     (sentence,) = conflict_note(near, duplicate_groups(near), "duplicates.csv")
     assert sentence == (
-        "2 groups of nearly equal examples carry different labels, for example 6 (class 0) and 9 (class 1). "
-        "Look at them: they may show the same. duplicates.csv lists them all."
+        "2 groups of nearly equal examples carry different labels, for example 6 (labelled class 0) and 9 (labelled "
+        "class 1). Look at them: they may show the same thing. duplicates.csv lists them all."
     )
     x[21] = x[20]
     both = dataset(x, np.arange(30) % 2)

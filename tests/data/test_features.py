@@ -29,7 +29,7 @@ def test_labels_from_a_table(place):
     assert (data.kind, list(data.ids), data.classes) == ("features", ["a", "b", "c", "d"], ("u", "v"))
     assert data.labels.tolist() == [0, 1, 0, 1]
     assert data.true_labels.tolist() == [0, 0, 0, 1]
-    assert data.notes == ("The labels are those of the column 'label' of y.csv.",)
+    assert data.notes == ("The labels are in the column 'label' of y.csv.",)
     assert load(place / "emb.npy", labels=place / "y.csv", label="kind").labels.tolist() == [0, 0, 1, 1]
 
 
@@ -45,7 +45,7 @@ def test_labels_from_an_array(place):
         ("label\nu\nv\n", r"y.csv has 2 rows but .*emb.npy 4 inputs; give one row each"),
         ("kind\nu\nv\nu\nv\n", "no column label"),
         ("label\nu\nu\nu\nu\n", "All 4 examples"),
-        ("id,label\na,u\na,v\nb,u\nc,v\n", "The id 'a' stands in row 1 and in row 2"),
+        ("id,label\na,u\na,v\nb,u\nc,v\n", "The id 'a' is in row 1 and in row 2"),
     ],
 )
 def test_labels_that_do_not_fit(place, text, sentence):
@@ -67,7 +67,7 @@ def test_what_a_dataset_says_of_itself_has_defaults_and_leaves_the_fingerprint_a
     assert described.fingerprint() == digits.fingerprint()
     some = described.take(np.array([5, 2]))
     assert (some.shown, some.notes, some.kind) == (["text 5", "text 2"], ("A note.",), "text")
-    with pytest.raises(InputError, match="1797 inputs but 1 texts to show"):
+    with pytest.raises(InputError, match="1,797 inputs but 1 text to show"):
         replace(digits, shown=["one"])
 
 
@@ -87,7 +87,7 @@ def test_the_network_sees_features_and_the_rest_stays_what_it_was():
     assert (seen.kind, list(seen.ids), seen.classes, seen.flip) == ("pictures", list("abcd"), ("u", "v"), False)
     assert seen.pictures is photos.inputs
     assert seen.fingerprint() == photos.fingerprint()
-    assert seen.notes == ("In place of the pictures the network sees 2 features of the array given.",)
+    assert seen.notes == ("Instead of the pictures, the network sees 2 features from the array given.",)
     assert seen.mean.tolist() == [3.0, 4.0]
     some = seen.take(np.array([2, 0]))
     assert (some.inputs[0].tolist(), some.pictures.tolist()) == ([4.0, 5.0], photos.inputs[[2, 0]].tolist())
@@ -136,9 +136,9 @@ def test_files_without_ids_are_in_the_order_of_the_data(tmp_path):
 @pytest.mark.parametrize(
     "ids, sentence",
     [
-        ("abc", r"emb.npz has no features of 1 of the 4 examples of photos, 'd' the first"),
-        ("abcdxy", r"emb.npz has features of 2 ids that photos does not have, 'x' the first; leave them out"),
-        ("abcdd", r"The id 'd' stands in row 4 and in row 5 of .*emb.npz"),
+        ("abc", r"emb.npz has no features for 1 of the 4 examples of photos, 'd' the first"),
+        ("abcdxy", r"emb.npz has features for 2 ids that photos does not have, 'x' the first; leave them out"),
+        ("abcdd", r"The id 'd' is in row 4 and in row 5 of .*emb.npz"),
     ],
 )
 def test_ids_that_do_not_fit(tmp_path, ids, sentence):
@@ -161,7 +161,7 @@ def test_features_of_a_picture_that_cannot_be_read_are_left_out(tmp_path):
         (np.zeros((3, 2)), "the array given has 3 rows but photos 4 examples; give one row each"),
         (np.zeros((4, 2, 2)), r"shape \(4, 2, 2\); give one row per example"),
         (np.full((4, 2), np.nan), "Feature 0 of the example at index 0 is nan"),
-        ("emb.csv", r"emb.csv is none of .npy, .npz and .parquet"),
+        ("emb.csv", r"emb.csv is not an .npy, .npz or .parquet file"),
         ("nowhere.npy", "There is no npy file at nowhere.npy"),
     ],
 )
@@ -178,7 +178,7 @@ def test_features_that_do_not_fit(features, sentence):
         ({"id": list("abcd"), "e": [[1.0], None, [1.0], [1.0]]}, "Row 2 of the column 'e' .* holds 0 numbers"),
         ({"id": list("abcd"), "e": [["x"]] * 4}, "The column 'e' .* holds lists of string; features are numbers"),
         ({"id": list("abcd"), "e": [[1]] * 4, "f": [[1]] * 4}, "more than one column of lists, 'e' and 'f'"),
-        ({"id": list("abcd"), "label": [1] * 4}, "no column of features beside id, label"),
+        ({"id": list("abcd"), "label": [1] * 4}, "no column of features besides 'id', 'label'"),
         ({"id": list("abcd"), "e": [1.0, None, 2.0, 3.0]}, "Feature 0 of the example at index 1 is nan"),
     ],
 )
@@ -205,11 +205,11 @@ def test_the_test_part_is_seen_the_same_way_or_not_used(tmp_path):
     assert seen.test.mean.tolist() == seen.mean.tolist() == [3.0, 4.0]  # normalised as the network was trained
     alone = with_features(photos, rows[:4])
     assert alone.test is None
-    assert alone.notes[-1].endswith("It has none of the 2 of the test part, which is not used.")
+    assert alone.notes[-1].endswith("It has none for the 2 examples of the test part, so that is not used.")
     named = replace(photos, test=replace(photos.test, ids=["s", "t"]))
     np.savez(tmp_path / "all.npz", id=np.array(list("tsdcba")), features=rows)
     by_id = with_features(named, tmp_path / "all.npz")
     assert (by_id.inputs[0].tolist(), by_id.test.inputs.tolist()) == ([10.0, 11.0], [[2.0, 3.0], [0.0, 1.0]])
     np.savez(tmp_path / "some.npz", id=np.array(list("abcds")), features=rows[:5])
-    with pytest.raises(InputError, match="no features of 1 of the 6 examples of photos, 't' the first"):
+    with pytest.raises(InputError, match="no features for 1 of the 6 examples of photos, 't' the first"):
         with_features(named, tmp_path / "some.npz")

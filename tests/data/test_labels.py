@@ -62,7 +62,7 @@ def test_bad_labels_are_named(values, sentence):
 
 
 def test_a_label_outside_the_known_classes_is_named():
-    with pytest.raises(InputError, match="'z' at index 2 is not one of the 2 classes a, b"):
+    with pytest.raises(InputError, match="'z' at index 2 is not one of the 2 classes 'a', 'b'"):
         encode_labels(["a", "b", "z"], classes=("a", "b"))
 
 

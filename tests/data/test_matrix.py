@@ -45,10 +45,10 @@ def test_npy_and_parquet(tmp_path):
         ("1,0\n0,x\n", "Row 2, column 2 of the matrix in .* is 'x'"),
         ("a,b\n1,0\n,1\n", "Row 2, column 1 of the matrix in .* is ''"),
         ("1,0\n0,nan\n", "Row 2, column 2 .* is nan"),
-        ("1,0\n0,1_0\n", "'1_0', which is no number"),
+        ("1,0\n0,1_0\n", "'1_0', which is not a number"),
         ("1,0,0\n", "1 lines and 3 columns"),
         ("1,0\n0\n", "Line 2 of .* has 1 cells, the first has 2"),
-        (",a,b\na,1,0\nc,0,1\n", "names its columns a, b but its rows a, c"),
+        (",a,b\na,1,0\nc,0,1\n", "names its columns 'a', 'b' but its rows 'a', 'c'"),
         ("", "is empty"),
     ],
 )
@@ -65,5 +65,5 @@ def test_other_files(tmp_path):
     with pytest.raises(InputError, match=r"no matrix at .*U\.csv"):
         read_matrix(tmp_path / "U.csv")
     (tmp_path / "T.txt").write_text("1")
-    with pytest.raises(InputError, match=r"none of \.csv, \.npy and \.parquet"):
+    with pytest.raises(InputError, match=r"is not a \.csv, \.npy or \.parquet file"):
         read_matrix(tmp_path / "T.txt")

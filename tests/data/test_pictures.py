@@ -161,7 +161,7 @@ def test_what_cannot_be_read_is_listed_and_the_others_move_up(tmp_path):
 def test_pillows_limit_is_the_users(monkeypatch):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
     got, _ = read_pictures([encoded(plain("red")), encoded(plain("red", (20, 20)))], RGB)
-    assert got.unreadable == {0: "32 x 32 pixels are more than Pillow's limit of 1000"}
+    assert got.unreadable == {0: "32 x 32 pixels are more than Pillow's limit of 1,000"}
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)
     assert not read_pictures([encoded(plain("red"))], RGB)[0].unreadable
 

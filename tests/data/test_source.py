@@ -27,7 +27,7 @@ def test_digits():
         ("idx:nowhere", "no idx at nowhere"),
         ("flowers", "^There is no file or folder here named flowers; DATA is one of: a folder of pictures .*, hf:NAME"),
         ("my/flowers", "^There is no file or folder at my/flowers; DATA is one of: a folder of pictures"),
-        ("flowers.xlsx", "^flowers.xlsx is not of a kind that is known; DATA is one of: a folder of pictures"),
+        ("flowers.xlsx", "^flowers.xlsx is of an unknown kind; DATA is one of: a folder of pictures"),
     ],
 )
 def test_what_is_missing_is_said(spec, sentence, tmp_path, monkeypatch):

@@ -81,9 +81,9 @@ def test_numbers_categories_and_what_is_missing(tmp_path):
     ]
     np.testing.assert_array_equal(data.inputs, np.array(expected, np.float32))
     said = " ".join(data.notes)
-    assert "numbers, a missing one as the median with a mark: 'age'" in said
-    assert "32 each: 'colour'" in said
-    assert "'empty', 'code'" in said
+    assert "Columns used as numbers (a missing one becomes the median, and is marked): 'age'." in said
+    assert "Columns used as categories (at most 32 each): 'colour'." in said
+    assert "Columns left out (empty, or different in every row): 'empty', 'code'." in said
     assert data.shown[1] == "age = missing, colour = blue, empty = missing, code = x2"
     assert len(data.shown) == 5
     assert data.take(np.array([3, 1])).shown[1] == data.shown[1]
@@ -177,9 +177,9 @@ def test_missing_texts_are_empty_and_at_most_256_features(tmp_path):
     assert data.inputs.shape == (401, 256)
     assert (data.inputs[0] == 0).all()
     assert data.shown[0] == ""
-    assert "1 text is empty, that of row 1." in data.notes
+    assert "1 text is empty, in row 1." in data.notes
     more = write(tmp_path / "u.parquet", text=[*words, "", " "], label=[k % 2 for k in range(402)])
-    assert "2 texts are empty, the first is that of row 401." in load(more).notes
+    assert "2 texts are empty, the first in row 401." in load(more).notes
 
 
 def test_very_long_collections_are_hashed(tmp_path, monkeypatch):
@@ -197,7 +197,11 @@ def test_very_long_collections_are_hashed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "text, options, sentence",
     [
-        ("a,b\n1,2\n", {}, "no column label, given_label or y; name the column of labels with --label .*It has a, b"),
+        (
+            "a,b\n1,2\n",
+            {},
+            "no column label, given_label or y; name the column of labels with --label .*Its columns are 'a', 'b'",
+        ),
         ("a,label\n1,2\n2,3\n", {"label": "kind"}, "no column 'kind'"),
         ("a,label\n", {}, "no rows below its header"),
         ("a,label\n1,x\n2,x\n", {}, "All 2 examples of .* carry the label 'x'"),
@@ -206,13 +210,13 @@ def test_very_long_collections_are_hashed(tmp_path, monkeypatch):
         ("a,label\n1,x\n2,  \n3,z\n", {}, "Row 2 of .* has no label: fill it in or take the row out"),
         ("a,label\n1,x\n2,  \n3,z\n4,\n", {}, r"2 rows of .* have no label \(the first is row 2\): fill them in"),
         ("a;label\n1;x\n2;y\n", {}, "t.csv are separated by semicolons .*save it with commas"),
-        ("id,a,label\nu,1,x\nv,2,y\nu,3,x\n", {}, "The id 'u' stands in row 1 and in row 3"),
+        ("id,a,label\nu,1,x\nv,2,y\nu,3,x\n", {}, "The id 'u' is in row 1 and in row 3"),
         ("id,a,label\nu,1,x\n,2,y\nw,3,x\n", {}, "Row 2 of .* has no id"),
-        ("path,label\na.png,x\na.png,y\nb.png,x\n", {}, "The id 'a.png' stands in row 1 and in row 2"),
+        ("path,label\na.png,x\na.png,y\nb.png,x\n", {}, "The id 'a.png' is in row 1 and in row 2"),
         ("path,label\na.png,x\n,y\nb.png,x\n", {}, "Row 2 of .* has no path"),
         ("path,label\na.png,x\nb.png,y\nc.png,x\n", {}, "None of the 3 pictures of t.csv can be read"),
         ("label\nx\ny\nx\n", {}, "no column to learn from"),
-        ("text,label\n?,x\n!,y\n.,x\n", {}, "hold no words"),
+        ("text,label\n?,x\n!,y\n.,x\n", {}, "contain no words"),
     ],
 )
 def test_a_table_that_cannot_be_used_is_one_sentence(tmp_path, text, options, sentence):
@@ -232,5 +236,5 @@ def test_nested_columns_are_named(tmp_path):
 
 
 def test_label_is_for_tables_only(tmp_path):
-    with pytest.raises(InputError, match="--label kind names a column of a table; digits is none"):
+    with pytest.raises(InputError, match="--label kind names a column of a table; digits is not a table"):
         load("digits", label="kind")

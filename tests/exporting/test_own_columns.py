@@ -125,14 +125,15 @@ def test_one_column_that_a_csv_cannot_hold(run_of_table, tmp_path):
 
 def test_where_the_columns_are_not_to_be_had_it_is_said_how_to_join(made, run_of_table, tmp_path, write_run):
     folder = export(made[0], tmp_path / "a.csv", "csv")
-    assert folder.note == "To have more beside it, join it with pictures by id, the name of an example there."
+    assert folder.note == "To add columns of pictures, join on id (the name of each example there)."
     run, table = run_of_table("csv")
     table.write_text(table.read_text().replace("=r7", "=r77"))
     done = export(run, tmp_path / "b.csv", "csv")
-    assert "has changed since; join it with t.csv by id" in str(done)
+    assert "has changed since; join it with t.csv on id (the name of each" in str(done)
     assert read_table(done.path).column_names[-1] == "reason"
     table.unlink()
-    assert "is gone: name it with --data, or join it with t.csv by id" in str(export(run, tmp_path / "c.csv", "csv"))
+    assert "is gone: name it with --data, or join it with t.csv on id" in str(export(run, tmp_path / "c.csv", "csv"))
     numbers = {"number": [i * i for i in range(20)], "label": ["bird"] * 10 + ["cat"] * 10}
     unnamed = write_run(tmp_path / "unnamed", load(write_table(tmp_path / "n.csv", numbers)))
-    assert "by id, the number of the row, from 0" in str(export(unnamed, tmp_path / "d.csv", "csv"))
+    numbered = export(unnamed, tmp_path / "d.csv", "csv")
+    assert numbered.note == "To add columns of n.csv, join on id (the row number, from 0)."

@@ -96,7 +96,7 @@ def test_where_the_pictures_are_gone_it_is_said(write_pictures, write_run, tmp_p
     run = write_run(tmp_path / "run", load(pictures), source=str(pictures))
     moved = pictures.rename(tmp_path / "moved")
     done = export(run, tmp_path / "a.csv", "csv")
-    assert done.note == f"Where the pictures are is not in it, for {pictures} is gone: name it with --data."
+    assert done.note == f"The paths of the pictures are not in it, because {pictures} is gone: name it with --data."
     assert "path" not in read_table(done.path).column_names
     found = read_table(export(run, tmp_path / "b.csv", "csv", data=moved).path).to_pydict()
     assert found["path"] == [f"moved/{name}" for name in found["id"]]

@@ -51,7 +51,7 @@ def test_what_an_export_says_is_not_learnt_from(write_run, tmp_path, to):
     after = load(tmp_path / f"a.{to}")
     np.testing.assert_allclose(after.inputs, before.inputs, rtol=1e-6)
     assert list(after.ids) == [str(i) for i in range(40)]
-    assert "What an earlier export says of the examples is not learnt from." in after.notes
+    assert "Columns that an earlier export added are not learned from." in after.notes
     assert after.shown[0] == f"data_weight = {columns['weight'][0]}, data_split = left"
     again = write_run(tmp_path / "again", after, source=str(tmp_path / f"a.{to}"))
     done = export(again, tmp_path / f"b.{to}", to)
@@ -63,7 +63,7 @@ def test_what_an_export_says_is_not_learnt_from(write_run, tmp_path, to):
 
 def test_an_export_without_the_examples_own_columns_is_no_data(made, tmp_path):
     done = export(made[0], tmp_path / "a.csv", "csv")
-    with pytest.raises(InputError, match="holds only what an export says of the examples; put their own columns"):
+    with pytest.raises(InputError, match="holds only what an export says of the examples; add their own columns"):
         load(done.path)
 
 
@@ -71,7 +71,9 @@ def test_what_a_run_thinks_of_the_examples_is_no_data(made, tmp_path):
     """Its scores tell the labels: learnt from, they would pass for a network that knows them all."""
     done = export(made[0], tmp_path / "a.csv", "cleanlab")
     for path in (done.path, made[0] / "examples.csv", made[0] / "examples.parquet"):
-        with pytest.raises(InputError, match=r"what was thought of the examples \(is_label_issue, .*; clean the data"):
+        with pytest.raises(
+            InputError, match=r"what a tool thinks of the examples \(is_label_issue, .*; clean the data"
+        ):
             load(path)
     joined = read_table(done.path).to_pydict() | {"text": [f"number {i} says what it is" for i in range(30)]}
     assert load(write_table(tmp_path / "b.csv", joined)).kind == "text"

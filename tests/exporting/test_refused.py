@@ -53,7 +53,7 @@ def test_what_is_there_is_never_written_over(made, tmp_path, to, snapshot):
         assert snapshot(tmp_path) == before
 
     (tmp_path / f"file{ending}").write_text("mine")
-    refused(tmp_path / f"file{ending}", "is already there")
+    refused(tmp_path / f"file{ending}", "already exists")
     full = tmp_path / f"full{ending}"
     full.mkdir()
     (full / "link").symlink_to(tmp_path / "elsewhere")
@@ -108,7 +108,7 @@ def test_a_folder_that_fills_up_meanwhile_is_left_alone(made, tmp_path, monkeypa
 def test_the_originals_must_be_there_and_be_those_of_the_run(made, tmp_path, to):
     run, pictures = made
     out = tmp_path / ("out" if to == "folder" else "out.json")
-    with pytest.raises(InputError, match=f"{to} needs the originals, and .* does not say where pictures is; .* --data"):
+    with pytest.raises(InputError, match=f"{to} needs the originals, but .* does not say where pictures is; .* --data"):
         export(run, out, to)
     with pytest.raises(InputError, match=r"digits is not the data that .* was made from"):
         export(run, out, to, data="digits")
@@ -119,7 +119,7 @@ def test_the_originals_must_be_there_and_be_those_of_the_run(made, tmp_path, to)
         export(run, out, to, data=other)
     for i in range(4):
         (other / "cat" / f"{i}.png").unlink()
-    with pytest.raises(InputError, match=r"4 of the 30 pictures .* 'cat/0.png', 'cat/1.png', 'cat/2.png', \.\.\."):
+    with pytest.raises(InputError, match=r"4 of the 30 pictures .* 'cat/0.png', 'cat/1.png', 'cat/2.png' and 1 more"):
         export(run, out, to, data=other)
     assert not out.exists()
 
@@ -144,7 +144,7 @@ def test_an_id_that_leads_out_of_the_folder(made, tmp_path, id):
     columns = read_table(run / "examples.parquet").to_pydict()
     columns["id"][3] = id
     write_table(run / "examples.parquet", columns)
-    with pytest.raises(InputError, match="leads out of"):
+    with pytest.raises(InputError, match="points outside"):
         export(run, tmp_path / "clean", "folder", data=made[1])
 
 

@@ -130,7 +130,7 @@ def test_new_pictures_get_the_features_that_those_of_the_run_have():
 @pytest.mark.parametrize(
     "X, sentence",
     [
-        (np.zeros((2, 9, 9, 3), np.uint8), r"are 9 x 9, and .*Watched was given 6 x 6: make them so first"),
+        (np.zeros((2, 9, 9, 3), np.uint8), r"are 9 x 9, but .*Watched was given 6 x 6: resize them first"),
         (np.zeros((2, 7)), r"have the shape \(2, 7\): give pictures \[n, h, w\] or .*, or \[n, 3\] features of them"),
         ([np.zeros((6, 6, 3)), np.zeros((9, 6, 3))], "not all of one shape"),
         (["a.jpg"], "give pictures"),
@@ -187,7 +187,7 @@ def test_texts_are_given_as_they_are(tmp_path):
     [
         (lambda x: x, r"gave the shape \(1, 3, 6, 6\) for 1 examples; it must give a row of features for each"),
         (lambda x: x.mean(), r"gave the shape \(\) for 1 examples"),
-        (lambda x: x.flatten(1) / 0, "gave features that are no finite numbers for 0"),
+        (lambda x: x.flatten(1) / 0, "gave features that are not finite numbers for 0"),
         (lambda x: x.no_such_thing, r"failed on pictures of shape \(1, 6, 6, 3\) \(AttributeError"),
         (lambda x: "features", "failed on pictures"),
     ],

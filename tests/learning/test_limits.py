@@ -52,7 +52,7 @@ def test_a_step_that_does_not_fit_names_a_smaller_batch(failure, make_task, make
     )
     with pytest.raises(InputError, match=words + "$"):
         stage(make_task(), make_net()).fit()
-    with pytest.raises(InputError, match=words + " The same command with that goes on from what is finished"):
+    with pytest.raises(InputError, match=words + " The same command with that resumes from what is finished"):
         stage(make_task(folder=tmp_path), make_net()).fit()
     with pytest.raises(InputError, match=r"batch \(it is 1000\): --set rsl\.batch=40 "):  # of 80 examples
         stage(make_task(), make_net(), replace(RECIPE, batch=1000), "rsl").fit()
@@ -124,7 +124,10 @@ def test_what_a_changed_setting_leads_to_is_told_as_the_run_folder_has_it(tmp_pa
     """It takes a new setting until a stage that is trained by it has saved something."""
     saved, not_yet = tmp_path / "rsl_wm.safetensors", tmp_path / "half0.safetensors"
     saved.touch()
-    goes_on, refused = "that goes on from what is finished", "that says what to delete to go on, or needs another --out"
+    goes_on, refused = (
+        "that resumes from what is finished",
+        "that says what to delete to resume, or needs another --out",
+    )
     for name, settings, checkpoint, words in [
         ("stage1", "stage1", not_yet, goes_on),
         ("rsl_wm", "rsl_wm", not_yet, goes_on),

@@ -193,7 +193,7 @@ def test_a_change_leaves_all_else_as_it_was():
         ("co_teaching.ramp_epochs", "soon", r"co_teaching\.ramp_epochs is 'soon'; it must be a whole number, like 10"),
         ("co_teaching.ramp", "5", "no setting named 'ramp' in co_teaching; there are ramp_epochs"),
         ("co_teaching", "5", "'co_teaching' is a group of settings; name one of them, as in co_teaching.ramp_epochs"),
-        ("cross_entropy.lr", "5", "no setting named 'cross_entropy.lr'; at this place there are net, .*co_teaching"),
+        ("cross_entropy.lr", "5", "no setting named 'cross_entropy.lr'; the known ones are net, .*co_teaching"),
         ("own", "{}", "no setting named 'own'"),
         ("half_epochs", "0", "half_epochs is 0.0; it must be above 0"),
         ("stage1.schedule", "steep", "schedule is 'steep'; it must be one of constant"),

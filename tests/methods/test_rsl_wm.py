@@ -32,7 +32,7 @@ def test_rsl_wm_tells_when_it_had_no_unlabeled_data(rounds, make_task):
     told = {}
     for rate in (0.0, 0.2):
         notes = train(make_task(), how, Noise(noise_rate=rate)).selection.notes
-        told[rate] = [note for note in notes if "no unlabeled data" in note]
+        told[rate] = [note for note in notes if "no unlabelled data" in note]
     assert told[0.2] == []
     (note,) = told[0.0]
     assert note.startswith("Every training example was selected: RSL_WM")

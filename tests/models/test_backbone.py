@@ -71,10 +71,14 @@ def test_a_state_without_values_is_told_by_its_names():
 @pytest.mark.parametrize(
     "backbone, kind, sentence",
     [
-        ("resnet18", "pictures", "'resnet18' is no backbone; it is timm:NAME, hf:NAME or FOLDER, or module:function"),
-        ("timm:", "pictures", "'timm:' is no backbone"),
+        (
+            "resnet18",
+            "pictures",
+            "'resnet18' is not a backbone; give timm:NAME, hf:NAME, hf:FOLDER, or module:function",
+        ),
+        ("timm:", "pictures", "'timm:' is not a backbone"),
         (3, "pictures", "a torch module or a function, not a int"),
-        ("timm:resnet18", "table", "A backbone sees pictures or texts; the examples are a table already"),
+        ("timm:resnet18", "table", "A backbone takes pictures or texts, but the examples are a table"),
         ("no_such_module_1:make", "pictures", "there is no module 'no_such_module_1' in"),
     ],
 )

@@ -25,7 +25,7 @@ def test_a_known_t_is_a_matrix_with_its_flips_in_words(result: Result) -> None:
     assert [[cell.share for cell in row] for row in found.rows] == [["70", "30"], ["", "100"]]
     assert found.rows[1][0].shade == 0
     assert found.pairs == [("cat", "dog", "30 %")]
-    assert "as it was given" in page(known(result, [[0.7, 0.3], [0.001, 0.999]]))
+    assert "according to the known T" in page(known(result, [[0.7, 0.3], [0.001, 0.999]]))
 
 
 def test_many_classes_are_named_in_pairs_only(result: Result) -> None:

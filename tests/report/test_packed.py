@@ -71,8 +71,8 @@ def test_every_example_with_what_became_of_it(result: Result) -> None:
     assert found["mean loss"][:2] == [500, 100]
     assert found["mean loss"][6] is None
     assert found["rank"] == [2, 1, 1, 3, 1, 1, None, 2, 3, None]
-    assert [k for k, name in enumerate(found["status"]) if name == "likely wrong"] == [3, 8]
-    assert found["part"][3:7] == ["train", "held out", "train", None]
+    assert [k for k, name in enumerate(found["reason"]) if name == "likely wrong"] == [3, 8]
+    assert found["split"][3:7] == ["train", "held out", "train", None]
     assert found["true label"][3] == "dog"
     assert found["label score"][3] < 500 < found["label score"][1]
     assert "probability" not in found
@@ -86,7 +86,7 @@ def test_what_could_not_be_read_is_there_too(result: Result) -> None:
     assert (table.rows, table.total) == (12, 12)
     assert found["id"][10:] == ["broken\\n.png", "odd.png"]
     assert found["label"][10:] == ["dog", None]
-    assert found["status"][10:] == ["unreadable", "unreadable"]
+    assert found["reason"][10:] == ["unreadable", "unreadable"]
     assert found["label score"][10:] == found["rank"][10:] == found["predicted"][10:] == [None, None]
 
 

@@ -67,7 +67,7 @@ def test_says_what_was_found(result: Result) -> None:
     assert "examples in 2 classes 8 likely wrong, 25.0 % 2 set aside, 0.0 % 0 kept, 75.0 % 6" in said
     assert "2 of them were held out: nothing was learned from them. Ranked among themselves, 0 are likely" in said
     assert "likely wrong; of the 6 trained on, 2." in said
-    assert "of the labels called likely wrong 50.0 % are wrong" in said
+    assert "of the labels called likely wrong, 50.0 % are wrong" in said
     assert "Cross Entropy preact-resnet-18 50.0 % 55.0 %" in said
     assert "RSL_WM resnet-9 90.0 % 90.0 % better by 40.0 points" in said
     assert "last ten" not in said
@@ -125,13 +125,13 @@ def test_without_a_test_part_the_curve_is_of_what_was_held_out(result: Result) -
 
 
 def test_the_mean_of_the_last_ten_where_there_is_one(result: Result) -> None:
-    assert "after the last epoch and after the best." in Reader(page(result)).said
+    assert "after the last epoch and after the best one." in Reader(page(result)).said
     result.accuracies[2].mean_of_last_ten = 0.8765
     for found in result.accuracies:
         found.best = None
     said = Reader(page(result)).said
-    assert "after the last epoch, and as the mean of the last ten. The interval" in said
-    assert "method, net last mean of last 10 beside" in said
+    assert "after the last epoch and as the mean of the last ten. The 95 % interval" in said
+    assert "method, net last mean of last 10 compared with" in said
     assert "RSL resnet-9 50.0 % – no difference" in said
     assert "RSL_WM resnet-9 90.0 % 87.6 % better" in said
 
@@ -300,7 +300,7 @@ def test_mean_losses_are_drawn_where_a_ledger_has_them(result: Result) -> None:
     assert ticks(loss_curves(*losses, 15)) == [16, 17]
     ledger.curves.index = np.arange(9)
     ledger.curves.rows = [row[:9] for row in ledger.curves.rows]
-    assert "of a random 9 of all examples" in page(result)
+    assert "in a random sample of 9 examples" in page(result)
     result.ledger = LossLedger(10)
     assert "Mean loss of the kept" not in page(result)
 
@@ -312,7 +312,7 @@ def test_pages_without_much_to_say(result: Result) -> None:
     said = Reader(page(bare)).said
     assert "No label is called likely wrong." in said
     assert "How the scores fall" not in said
-    assert "10 examples were never seen" in said
+    assert "10 examples never seen" in said
 
 
 def test_equal_scores_can_be_drawn() -> None:
@@ -336,6 +336,6 @@ def test_estimates_stand_with_their_intervals(result: Result) -> None:
     assert whole.interval == pytest.approx((low, high))
     assert low < whole.noise_rate < high
     said = Reader(page(run)).said
-    figure = f"{100 * low:.0f} to {100 * high:.0f} % {100 * whole.noise_rate:.1f} %"
-    assert f"of the labels are wrong, estimated: {figure}" in said
+    figure = f"{100 * low:.0f} % to {100 * high:.0f} % {100 * whole.noise_rate:.1f} %"
+    assert f"of the labels are wrong, by estimate: {figure}" in said
     assert f"{100 * found.low[0]:.0f}–{100 * found.high[0]:.0f}" in said

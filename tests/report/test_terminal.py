@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from smallloss.criterion.estimate import estimate
 from smallloss.criterion.selection import select
 from smallloss.data.dataset import Dataset
 from smallloss.report.result import Part, Result
@@ -45,9 +46,9 @@ def test_a_part_alone_is_all(result: Result) -> None:
 
 
 def test_what_the_choices_said_is_not_said_again(result: Result) -> None:
-    result.notes += ["The labels are those of the column 'pet'.", "Changed on the way: lr, from 1 to 2."]
+    result.notes += ["The labels are in the column 'pet'.", "Changed on the way: lr, from 1 to 2."]
     result.settings["chosen"] = {
-        "input": "4 x 4 in colour. The labels are those of the column 'pet'.",
+        "input": "4 x 4 in colour. The labels are in the column 'pet'.",
         "changed": "on the way: lr, from 1 to 2.",
     }
     text = shown(result)
@@ -105,3 +106,21 @@ def test_many_classes_show_the_noisiest(hostile: Result) -> None:
     assert "10 more classes, with smaller noise rates, are in report.html." in text
     assert "class-10 " in text
     assert "class-9 " not in text
+
+
+def test_no_number_is_cut_at_80_columns(result: Result) -> None:
+    """Where rates have intervals and the truth is known there are the most columns: a long name gives way to them."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(40_000) % 2
+    labels = np.where(rng.random(len(truth)) < 0.2, 1 - truth, truth)
+    g = np.where(truth == 1, 0.95, 0.05) + rng.uniform(-0.04, 0.04, len(truth))
+    found = estimate(np.column_stack([1 - g, g]), labels, classes=[0, 1])
+    names = ("a rather long name of a class", "dog")
+    result.dataset = Dataset(np.zeros((len(truth), 1), np.float32), labels, names, true_labels=truth)
+    chosen = select(1 - g, np.array(names)[labels], noise_rate=found.noise_rate, classes=names)
+    result.parts, result.estimate = [Part("train", np.arange(len(truth)), chosen)], found
+    text = shown(result)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    (row,) = [line for line in lines(text) if line[:1] == ["all"]]
+    assert [row[1], row[5]] == ["40,000", f"{int(chosen.mask.sum()):,}"]

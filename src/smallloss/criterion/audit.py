@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from smallloss.criterion.labels import listed
 from smallloss.errors import InputError
+from smallloss.words import counted, listed
 
 KEPT, DROPPED = 40, 20  # answers asked for in each stratum
 ANSWERS = ("right", "wrong", "none", "unsure")
@@ -50,14 +50,14 @@ def draw(
     A larger sample of the same seed holds the smaller one, so drawing on is the same as having drawn more at once.
     """
     if min(kept, dropped) < 0 or kept + dropped == 0:
-        raise InputError(f"An audit of {kept} kept and {dropped} dropped examples looks at nothing: ask for some.")
+        raise InputError(f"An audit of {kept} kept and {dropped} dropped examples checks nothing: ask for some.")
     key = np.random.default_rng([seed, *b"audit"]).permutation(len(selection.mask))
     free = selection.rank_in_class > 0
     free[np.asarray(answered, np.int64)] = False
     strata = ((free & selection.mask, kept), (free & ~selection.mask, dropped))
     index = np.concatenate([_first(np.flatnonzero(stratum), key, wanted) for stratum, wanted in strata])
     if not len(index):
-        raise InputError("There is no example left to look at: none was ranked, or all of them have an answer.")
+        raise InputError("There is no example left to check: none was ranked, or all of them have an answer.")
     index = index[np.argsort(key[index])]
     return Sample(index, selection.mask[index])
 
@@ -128,9 +128,9 @@ def read_answers(
             continue
         rows[i] = true_class(word or "", name or "", int(selection.class_index[i]), code, place)
     if not rows:
-        raise InputError(f"None of the {empty} examples has an answer yet: write right, wrong, none or unsure.")
+        raise InputError(f"None of the {empty:,} examples has an answer yet: write right, wrong, none or unsure.")
     if all(true == UNSURE for true in rows.values()):
-        raise InputError(f"Every answer ({len(rows)}) is unsure, so nothing follows: look at more examples.")
+        raise InputError(f"Every answer ({len(rows):,}) is unsure, so nothing follows: check more examples.")
     at = np.array(list(rows), np.int64)
     label, true = selection.class_index[at].astype(np.int64), np.array(list(rows.values()), np.int64)
     return Answers(at, selection.mask[at], label, true, empty)
@@ -183,6 +183,6 @@ def in_words(class_index: np.ndarray, pinned: Mapping[int, int]) -> str:
     right = sum(true == class_index[i] for i, true in pinned.items())
     none = sum(true == NONE for true in pinned.values())
     return (
-        f"{len(pinned)} answers by hand are respected: {right} right, which come first in their class; "
-        f"{len(pinned) - right - none} wrong and {none} of none of the classes, which come last."
+        f"{counted(len(pinned), 'answer')} by hand respected: {right:,} right (ranked first in their class), "
+        f"{len(pinned) - right - none:,} wrong and {none:,} in none of the classes (both ranked last)."
     )

@@ -76,7 +76,7 @@ def instance_dependent(
     true = _checked(labels, classes)
     x = np.asarray(features, dtype=np.float64)
     if x.ndim < 2 or len(x) != len(true):
-        raise InputError(f"features need one row for each of the {len(true)} labels; their shape is {x.shape}.")
+        raise InputError(f"features need one row for each of the {len(true):,} labels; their shape is {x.shape}.")
     x = x.reshape(len(x), int(np.prod(x.shape[1:])))
     unusable = np.flatnonzero(~np.isfinite(x).all(axis=1))
     if unusable.size:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.audit_intervals import Interval
-from smallloss.criterion.verdict import NAMES_SHOWN, ROWS_SHOWN, Break, Trust, one_line, quoted
+from smallloss.criterion.verdict import ROWS_SHOWN, Break, Trust
+from smallloss.words import one_line, percent, quoted
 
 FAILS_BELOW = 0.5  # certainty of dominance under which a class fails
 SURE_FROM = 0.95  # and from which on it holds without a doubt
@@ -14,6 +15,12 @@ SWAPPED = 100.0  # odds from which on two classes count as swapped; one answer a
 CLEARED = 0.5  # and up to which the suspicion is cleared
 CLEANER = 1 / 2  # the kept examples of a class must hold at most this much of its noise rate,
 MATERIAL = 0.05  # but a share of wrong labels this small is always good enough
+
+_COLUMNS = (
+    "(right: the estimated share of right labels among the kept; margin: how much more often a class gets its own "
+    "label than any other class gets it; covered: the share of examples for which the network is within half the "
+    "margin of ideal; classifier: one fitted to all labels.)"
+)
 
 
 @dataclass(frozen=True)
@@ -53,19 +60,20 @@ class ClassVerdict:
         numbers = f"true {true} examples get it with probability {self.pair.flipped:.2f}, true {label} ones with "
         numbers += f"{self.pair.kept:.2f}"
         if self.swap_odds > SWAPPED:
-            return f"label {label}: by hand, what the run takes for right is truly {true}, and the other way round."
+            return f"label {label}: by the answers, what the run takes for right is truly {true}, and vice versa."
         if self.fails:
-            return f"label {label}: {numbers} (estimated), so its right examples do not come first."
+            return f"label {label}: {numbers} (estimated), so its right examples are not ranked first."
         if self.swap_odds > CLEARED:
-            return f"label {label}: the answers by hand leave open whether it is swapped with {true}; look at more."
+            return f"label {label}: the answers leave open whether it is swapped with {true}; check more examples."
         if self.hardly_cleaner and self.precision is not None:
             return (
-                f"label {label}: about {1 - self.precision:.0%} of its kept examples are still wrong, of "
-                f"{self.noise_rate:.0%} in all; the network hardly tells it from {true}."
+                f"label {label}: about {percent(1 - self.precision, 0)} of the kept labels are still wrong, against "
+                f"{percent(self.noise_rate, 0)} of all; the network can hardly tell it from {true}."
             )
         if self.doubtful:
-            return f"label {label}: {numbers} (estimated); that it holds is {self.ranking_certainty:.0%} certain."
-        return f"label {label} holds: {numbers} (estimated)."
+            certainty = percent(self.ranking_certainty, 0)
+            return f"label {label}: {numbers} (estimated); the ranking holds with {certainty} certainty."
+        return f"label {label}: {numbers} (estimated), so the ranking holds."
 
 
 @dataclass(frozen=True)
@@ -92,21 +100,26 @@ class DataVerdict:
             word = "Do not trust" if self.trust == "do not trust" else "Take care with"
             return f"{word} the kept examples: {self.reasons[0]}"
         assert self.precision is not None
-        share = f"about {self.precision.value:.1%} of the kept labels are right"
+        estimated = f"about {percent(self.precision.value)}"
+        share = f"{estimated} of the kept labels are right"
         if self.audited is None:
             return f"Trust, as far as noisy labels alone can tell: {share}."
-        if self.answers[0] and not self.audited.low <= self.precision.value <= self.audited.high:
-            # What was seen comes before an estimate that it does not bear out.
-            by_hand = self._by_hand("were right")
-            return f"Trust the kept examples: {by_hand}, where the estimate says about {self.precision.value:.1%}."
-        return f"Trust the kept examples: {share}, and {self._by_hand()}."
-
-    def _by_hand(self, were: str = "were") -> str:
-        assert self.audited is not None
         if not self.answers[0]:
-            return "by hand none was decided"
-        right = round(self.audited.value * self.answers[0])
-        return f"by hand {right} of {self.answers[0]} {were} ({self.audited.low:.1%} to {self.audited.high:.1%})"
+            return f"Trust the kept examples: {share}, though by hand none of them was decided."
+        found = f"of {self.answers[0]} checked by hand, {self._right} were right ({self._interval})"
+        if not self.audited.low <= self.precision.value <= self.audited.high:
+            # What was seen comes before an estimate that it does not bear out.
+            return f"Trust the kept examples: {found}, where the estimate says {estimated}."
+        return f"Trust the kept examples: {share}, and {found}."
+
+    @property
+    def _right(self) -> int:
+        """Kept ones that were found right by hand."""
+        return round(self.audited.value * self.answers[0]) if self.audited is not None and self.answers[0] else 0
+
+    @property
+    def _interval(self) -> str:
+        return "" if self.audited is None else f"{percent(self.audited.low)} to {percent(self.audited.high)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
@@ -123,9 +136,12 @@ class DataVerdict:
         lines = [self.headline, "", *(f"Also: {reason}" for reason in self.reasons[1:])]
         if self.precision is not None:
             p = self.precision
-            lines.append(f"Right among the kept, estimated: {p.value:.1%} ({p.low:.1%} to {p.high:.1%}, 90 %)")
+            interval = f"{percent(p.low)} to {percent(p.high)}, 90 % interval"
+            lines.append(f"Right among the kept, estimated: {percent(p.value)} ({interval})")
         if self.audited is not None:
-            lines.append(f"Right among the kept, {self._by_hand()}; {self.answers[2]} unsure")
+            right = f"{self._right} of {self.answers[0]} ({self._interval}, 95 % interval)"
+            decided = right if self.answers[0] else "none decided"
+            lines.append(f"Right among the kept, checked by hand: {decided}; {self.answers[2]} unsure")
         named = [f"  {one.sentence}" for one in self._worst_first if one.fails or one.doubtful]
         more = [f"  and {len(named) - ROWS_SHOWN} more such labels."] if len(named) > ROWS_SHOWN else []
         broken = ["", "Where the ranking breaks or is in doubt:", *named[:ROWS_SHOWN], *more] if named else []
@@ -138,7 +154,7 @@ class DataVerdict:
     def _table(self) -> list[str]:
         shown = self._worst_first[:ROWS_SHOWN]
         width = max(len("class"), *(len(one_line(one.name)) for one in shown))
-        lines = [f"{'class':<{width}}     kept  right  margin  (90 %)          covered  ranking  classifier"]
+        lines = [f"{'class':<{width}}     kept  right  margin  (90 %)          covered  ranking   classifier"]
         for one in shown:
             m = one.margin
             interval = f"({m.low:.2f} to {m.high:.2f})"
@@ -149,13 +165,9 @@ class DataVerdict:
                 f"{interval:<15}  {_percent(one.covered):>6}  {word:<8}  {classifier}"
             )
         rest = len(self.classes) - len(shown)
-        return [*lines, f"and {rest} more, of larger margin."] if rest else lines
-
-
-def some(names: list[str]) -> str:
-    return ", ".join(names[:NAMES_SHOWN]) + (
-        f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-    )
+        if rest:
+            lines.append(f"and {rest:,} more, with larger margins.")
+        return [*lines, _COLUMNS]
 
 
 def share(weights: Any, chosen: list[bool]) -> float:
@@ -164,4 +176,4 @@ def share(weights: Any, chosen: list[bool]) -> float:
 
 
 def _percent(share: float | None) -> str:
-    return "    –" if share is None else f"{100 * share:4.0f}%"
+    return f"{percent(share, 0):>5}"

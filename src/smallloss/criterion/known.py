@@ -18,7 +18,7 @@ def check_scores(score: np.ndarray, class_index: np.ndarray, kappa: float, weigh
     """One finite or missing score for each label, and options that exist."""
     if score.shape != class_index.shape:
         hint = " Take the mean over the epochs first." if score.ndim == 2 else ""
-        raise InputError(f"score has shape {score.shape}, but there are {len(class_index)} labels.{hint}")
+        raise InputError(f"score has shape {score.shape}, but there are {len(class_index):,} labels.{hint}")
     infinite = np.isinf(score)
     if infinite.any():
         raise InputError(f"The score of index {infinite.argmax()} is infinite: a missing one is NaN.")

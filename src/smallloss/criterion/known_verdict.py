@@ -14,8 +14,9 @@ from smallloss.criterion.audit_intervals import Interval, kept_precision, noise_
 from smallloss.criterion.data_verdict import CLEANER, MATERIAL, share
 from smallloss.criterion.trust import FAILING_SHARE, SUPPORT
 from smallloss.criterion.verdict import Trust, Verdict, check
+from smallloss.words import percent
 
-SILENT = "only noise rates were given, not T, so the theory is silent; the answers speak for themselves."
+SILENT = "only noise rates were given, not T, so the theory says nothing; the answers have to speak for themselves."
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class KnownVerdict:
     @property
     def _by_hand(self) -> str:
         right, of = self.right
-        return f"by hand {right} of {of} were right ({self.audited.low:.1%} to {self.audited.high:.1%})"
+        interval = f"{percent(self.audited.low)} to {percent(self.audited.high)}"
+        return f"of {of} checked by hand, {right} were right ({interval})"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
@@ -52,7 +54,9 @@ class KnownVerdict:
 
     def __str__(self) -> str:
         lines = [self.headline, *(f"Also: {reason}" for reason in self.reasons[1:])]
-        return "\n".join(lines if self.theory is None else [*lines, f"Of the T given: {self.theory.headline}"])
+        return "\n".join(
+            lines if self.theory is None else [*lines, f"The theory, with the T given: {self.theory.headline}"]
+        )
 
 
 def judge_known(T: Any, rates: np.ndarray, selection: Ranked, audit: Answers) -> KnownVerdict:
@@ -68,11 +72,11 @@ def judge_known(T: Any, rates: np.ndarray, selection: Ranked, audit: Answers) ->
         found_red, found_amber = _by_hand(audited, expected, int(answered[0]))
         red, amber = red + found_red, amber + found_amber
     else:
-        amber.append("no kept example was answered; look at some.")
+        amber.append("no kept example was checked by hand; check some.")
     if not whole.low <= given <= whole.high:
         amber.append(
-            f"by hand {whole.low:.0%} to {whole.high:.0%} of all labels are wrong, where the noise given says "
-            f"{given:.0%}: it is not the noise of these labels."
+            f"by the answers, {percent(whole.low, 0)} to {percent(whole.high, 0)} of all labels are wrong, but the "
+            f"noise given says {percent(given, 0)}: it is not the noise of these labels."
         )
     return KnownVerdict(
         trust="do not trust" if red else "caution" if amber else "trust",
@@ -90,20 +94,22 @@ def _by_theory(theory: Verdict | None, kept: np.ndarray) -> tuple[list[str], lis
         return [], [SILENT]
     failing = share(kept, [not holds for holds in theory.ranking_holds])
     if failing > FAILING_SHARE:
-        return [f"with the T given, {failing:.1%} of them carry labels whose ranking breaks."], []
-    return [], [f"with the T given, the ranking breaks for {failing:.1%} of them; leave these out."] if failing else []
+        return [f"with the T given, {percent(failing)} of them carry labels whose ranking breaks."], []
+    if not failing:
+        return [], []
+    return [], [f"with the T given, the ranking breaks for {percent(failing)} of them; leave these out."]
 
 
 def _by_hand(audited: Interval, expected: float, decided: int) -> tuple[list[str], list[str]]:
     """Ranking should leave the kept at most CLEANER of their noise."""
     if audited.high < expected - MATERIAL:
         return [
-            f"by hand {audited.value:.0%} of {decided} kept labels were right (at most {audited.high:.0%} of all), "
-            f"where ranking should bring {expected:.0%} or more."
+            f"of {decided} kept labels checked by hand, {percent(audited.value, 0)} were right (so at most "
+            f"{percent(audited.high, 0)} of all are), but ranking should bring {percent(expected, 0)} or more."
         ], []
     if audited.low < expected - SUPPORT:
         return [], [
-            f"{decided} answers on kept examples bear out no more than {audited.low:.0%} right labels, where ranking "
-            f"should bring {expected:.0%} or more; look at more."
+            f"{decided} answers on kept examples prove no more than {percent(audited.low, 0)} right labels, but "
+            f"ranking should bring {percent(expected, 0)} or more; check more."
         ]
     return [], []

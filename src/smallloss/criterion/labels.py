@@ -7,6 +7,7 @@ import numpy as np
 
 from smallloss.errors import InputError
 from smallloss.values import to_numpy
+from smallloss.words import listed
 
 CHUNK = 1 << 18  # examples at a time, so that temporaries stay in the cache
 
@@ -86,10 +87,6 @@ def by_class(what: str, values: Any, names: list[Any], notes: list[str]) -> Any:
     if unknown:
         notes.append(f"{what} names {listed(unknown)}, which no example carries.")
     return [values[label] for label in names]
-
-
-def listed(labels: list[Any]) -> str:
-    return ", ".join(repr(label) for label in labels[:10]) + (" and others" if len(labels) > 10 else "")
 
 
 def _as_vector(labels: Any) -> np.ndarray:

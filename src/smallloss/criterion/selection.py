@@ -8,7 +8,7 @@ import numpy as np
 
 from smallloss.criterion.estimate import Estimate, estimate
 from smallloss.criterion.known import check_scores, known_last, prior_of, probability_of_label, rates_of
-from smallloss.criterion.labels import by_class, encode, encode_among, listed, require_one_order
+from smallloss.criterion.labels import by_class, encode, encode_among, require_one_order
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
 from smallloss.criterion.ranking import rank_class_by_class, stable_argsort
@@ -18,6 +18,7 @@ from smallloss.criterion.verdict import Verdict, check
 from smallloss.criterion.weights import label_scores, weights
 from smallloss.errors import InputError
 from smallloss.values import to_numpy
+from smallloss.words import listed
 
 if TYPE_CHECKING:
     from smallloss.criterion.data_verdict import DataVerdict
@@ -279,7 +280,8 @@ def _spare(
     too_few = ((n == 1) | (rate * n < 0.5) | vague) & (trusted < n)
     if too_few.any():
         spared = [name for name, few in zip(names, too_few, strict=True) if few]
-        notes.append(f"Too few examples of {listed(spared)} to call any of them likely wrong at their estimated rate.")
+        few = f"Too few examples are labelled {listed(spared)}"
+        notes.append(f"{few} to call any of them likely wrong at the estimated rate.")
     return np.where(too_few, n, trusted)
 
 

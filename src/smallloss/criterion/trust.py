@@ -19,14 +19,14 @@ from smallloss.criterion.data_verdict import (
     ClassVerdict,
     DataVerdict,
     share,
-    some,
 )
 from smallloss.criterion.estimate import Estimate
 from smallloss.criterion.estimate.inputs import ROW_SUM_TOLERANCE
 from smallloss.criterion.labels import encode_among
-from smallloss.criterion.verdict import Break, Trust, quoted
+from smallloss.criterion.verdict import NAMES_SHOWN, Break, Trust
 from smallloss.errors import InputError
 from smallloss.values import to_numpy
+from smallloss.words import listed, percent, quoted
 
 FAILING_SHARE = 0.10  # of the kept examples: more than this in failing classes turns the run red
 SUPPORT = 0.25  # an audit bears the estimated precision out if its low end is no further below than this
@@ -41,16 +41,16 @@ MAJORITY_FLIP = (
     "Noisy labels alone cannot reveal a majority flip: where most examples of a class carry one wrong label, the "
     "network learns that label, and the estimate takes it for the right one. An audit by hand would show it."
 )
-CLASS_CONDITIONAL = "The theorems assume noise that depends on the true class only, not on the single example."
-DEPENDS = "This noise seems to depend on the single example; the theorems do not cover it."
+CLASS_CONDITIONAL = "The theorems assume noise that depends only on the true class, not on the individual example."
+DEPENDS = "This noise seems to depend on the individual example, which the theorems do not cover."
 
 TOO_WEAK = (
     "the network may be too weak to tell its own mistakes from wrong labels, so the estimated noise may be far too "
-    "high; take a stronger network (for pictures a pretrained one, --backbone), or check 60 examples by hand "
+    "high; use a stronger network (for pictures a pretrained one, --backbone), or check 60 examples by hand "
     "(smallloss audit)."
 )
 WEAK_RATES = (
-    "The network may be too weak for the estimated noise rates; the answers by hand speak for the kept examples, not "
+    "The network may be too weak for the estimated noise rates; the answers by hand vouch for the kept examples, not "
     "for those rates."
 )
 
@@ -207,27 +207,30 @@ def _reasons(
     if precision is None:
         return ["nothing is kept, so there is nothing to rely on."], []
     if failing > FAILING_SHARE:
-        red.append(f"{failing:.1%} of them carry labels whose ranking breaks ({_named(classes, 'fails')}).")
+        red.append(f"{percent(failing)} of them carry labels whose ranking breaks ({_named(classes, 'fails')}).")
     elif failing:
-        amber.append(f"under {_named(classes, 'fails')} the ranking breaks; leave these out ({failing:.1%} of them).")
+        broken = f"the ranking breaks for {_named(classes, 'fails')}"
+        amber.append(f"{broken}; leave these out ({percent(failing)} of the kept).")
     if not failing and doubtful > FAILING_SHARE:
-        amber.append(f"{doubtful:.1%} of them carry labels whose ranking is in doubt ({_named(classes, 'doubtful')}).")
+        named = _named(classes, "doubtful")
+        amber.append(f"{percent(doubtful)} of them carry labels whose ranking is in doubt ({named}).")
     if share(estimate.prior, errs) > FAILING_SHARE:
-        wrong = [quoted(one.name) for one, err in zip(classes, errs, strict=True) if err]
-        amber.append(f"a classifier fitted to all labels errs on {some(wrong)}, so its predictions mislead there.")
+        wrong = [one.name for one, err in zip(classes, errs, strict=True) if err]
+        amber.append(f"a classifier fitted to all labels errs on {_some(wrong)}, so its predictions mislead there.")
     if audited is None or audit is None:
         weak = [TOO_WEAK] if estimate.weak else []
-        return red, weak + amber + ([DEPENDS] if estimate.depends_on_example else [])
+        return red, weak + amber + ([f"t{DEPENDS[1:]}"] if estimate.depends_on_example else [])
     decided = int(audit.counts()[1][0])
     if audited.high < precision.low - MATERIAL:
         red.append(
-            f"by hand {audited.value:.0%} of {decided} kept labels were right (at most {audited.high:.0%} of all), "
-            f"where the theory with the estimated noise promises {precision.value:.0%}."
+            f"of {decided} kept labels checked by hand, {percent(audited.value, 0)} were right (so at most "
+            f"{percent(audited.high, 0)} of all are), but the theory with the estimated noise promises "
+            f"{percent(precision.value, 0)}."
         )
     elif audited.low < precision.low - SUPPORT:
         amber.append(
-            f"{decided} answers on kept examples bear out no more than {audited.low:.0%} right labels, where the "
-            f"theory with the estimated noise promises {precision.value:.0%}; look at more."
+            f"{decided} answers on kept examples prove no more than {percent(audited.low, 0)} right labels, but the "
+            f"theory with the estimated noise promises {percent(precision.value, 0)}; check more."
         )
     return red, amber
 
@@ -238,10 +241,10 @@ def _limits(estimate: Estimate, audit: Answers | None) -> tuple[str, ...]:
         return (MAJORITY_FLIP, depends)
     per_class = np.bincount(audit.label[audit.decided & audit.kept], minlength=len(estimate.classes))
     unseen = int(np.count_nonzero(per_class == 0))
-    seen = f" Of {unseen} of the {len(per_class)} labels no kept example was answered." if unseen else ""
+    seen = f" For {unseen:,} of the {len(per_class):,} labels no kept example was checked." if unseen else ""
     return (
-        "The answers by hand speak for the kept examples as a whole, and for the noise whatever it depends on; "
-        f"a majority flip in one class shows only where that class was looked at.{seen}",
+        "The answers by hand hold for the kept examples as a whole, whatever the noise depends on; "
+        f"a majority flip in one class shows only if that class was checked.{seen}",
         depends,
         *([WEAK_RATES] if estimate.weak else []),
     )
@@ -250,7 +253,7 @@ def _limits(estimate: Estimate, audit: Answers | None) -> tuple[str, ...]:
 def _checked(estimate: Estimate, selection: Ranked, probabilities: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     names, known = ([str(name) for name in np.asarray(x).tolist()] for x in (selection.classes, estimate.classes))
     if names != known:
-        raise InputError(f"The estimate is for the classes {known[:10]}, the selection for {names[:10]}: not the same.")
+        raise InputError(f"The estimate is for the classes {listed(known)}, but the selection for {listed(names)}.")
     _, y = encode_among(labels, selection.classes)
     if not np.array_equal(y, selection.class_index):
         raise InputError("These labels are not the ones that the selection was made from, or not in its order.")
@@ -271,4 +274,8 @@ def _counts(bins: np.ndarray, y: np.ndarray, classes: int) -> np.ndarray:
 
 
 def _named(classes: tuple[ClassVerdict, ...], what: str) -> str:
-    return some([quoted(one.name) for one in classes if getattr(one, what)])
+    return _some([one.name for one in classes if getattr(one, what)])
+
+
+def _some(names: list[str]) -> str:
+    return listed(names, NAMES_SHOWN, quoted)

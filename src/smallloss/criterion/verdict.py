@@ -9,12 +9,16 @@ from numpy.typing import ArrayLike
 
 from smallloss.criterion import transition
 from smallloss.errors import InputError
+from smallloss.words import listed, one_line, quoted
 
 Trust = Literal["trust", "caution", "do not trust"]
 
 ROWS_SHOWN = 20
 NAMES_SHOWN = 3
-NAME_LENGTH = 30
+_MARGIN = (
+    "The margin is how much more often a class gets its own label than any other class gets it; the ranking holds "
+    "while the network's outputs are off by less than half of it."
+)
 
 
 @dataclass(frozen=True)
@@ -53,11 +57,11 @@ class Verdict:
         """The verdict in one sentence."""
         if self.trust == "do not trust":
             return (
-                f"Do not trust the ranking: under {self._named(self.ranking_holds, 'labels')} a wrong "
-                "example can have as small a loss as a right one."
+                f"Do not trust the ranking: under {self._named(self.ranking_holds, 'labels')} a wrongly "
+                "labelled example can have as small a loss as a rightly labelled one."
             )
         ranking = (
-            "under every label the right examples have smaller losses than the wrong ones, while the "
+            "under every label the right examples have smaller losses than the wrong ones, as long as the "
             f"network's outputs are less than {min(self.tolerated_epsilon):.3f} from ideal"
         )
         if self.trust == "trust":
@@ -81,14 +85,14 @@ class Verdict:
                 *_section("Where the ranking breaks:", self.column_breaks, _column_sentence),
                 *_section("Where a classifier fitted to all labels errs:", self.row_breaks, _row_sentence),
                 "",
-                "All this assumes noise that depends on the true class only, not on the single example.",
+                _MARGIN,
+                "All this assumes noise that depends only on the true class, not on the individual example.",
             ]
         )
 
     def _named(self, holds: Sequence[bool], noun: str) -> str:
-        failing = [quoted(name) for name, good in zip(self.classes, holds, strict=True) if not good]
-        shown = ", ".join(failing[:NAMES_SHOWN]) + (", ..." if len(failing) > NAMES_SHOWN else "")
-        return f"{len(failing)} of {len(self.classes)} {noun} ({shown})"
+        failing = [name for name, good in zip(self.classes, holds, strict=True) if not good]
+        return f"{len(failing):,} of {len(self.classes):,} {noun} ({listed(failing, NAMES_SHOWN, quoted)})"
 
     def _table(self) -> list[str]:
         order = sorted(range(len(self.classes)), key=lambda k: (round(self.margin[k], 9), self.classifier_holds[k]))
@@ -103,7 +107,7 @@ class Verdict:
             lines.append(f"{name:<{width}}  {numbers}  {ranking:<7}  {classifier}")
         if rest:
             lines.append(
-                f"and {len(rest)} more, of margin {self.margin[rest[0]]:.3f} or above: the ranking holds in "
+                f"and {len(rest):,} more, with margins of {self.margin[rest[0]]:.3f} or above: the ranking holds in "
                 f"{sum(self.ranking_holds[k] for k in rest)} of them, the classifier in "
                 f"{sum(self.classifier_holds[k] for k in rest)}."
             )
@@ -130,17 +134,6 @@ def check(T: ArrayLike, classes: Sequence[str] | None = None) -> Verdict:
     )
 
 
-def one_line(name: str) -> str:
-    """A class name that cannot break a line or drive a terminal: the unprintable escaped, the long cut."""
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)
-    return safe if len(safe) <= NAME_LENGTH else safe[: NAME_LENGTH - 3] + "..."
-
-
-def quoted(name: str) -> str:
-    """A class name inside a sentence."""
-    return f"'{one_line(name)}'"
-
-
 def _breaks(T: transition.Matrix, kept: transition.Matrix, names: Sequence[str]) -> tuple[Break, ...]:
     """The pairs i != j with T_ij >= kept_ij, worst first; ties within rounding count, as in dominance."""
     excess = np.where(np.eye(len(T), dtype=bool), -np.inf, T - kept)
@@ -154,7 +147,7 @@ def _section(title: str, breaks: Sequence[Break], sentence: Callable[[Break], st
         return []
     lines = ["", title, *(f"  {sentence(pair)}" for pair in breaks[:ROWS_SHOWN])]
     if len(breaks) > ROWS_SHOWN:
-        lines.append(f"  and {len(breaks) - ROWS_SHOWN} more such pairs.")
+        lines.append(f"  and {len(breaks) - ROWS_SHOWN:,} more such pairs.")
     return lines
 
 

@@ -51,8 +51,8 @@ def from_arrays(
         test_set = Dataset(as_inputs(test[0], white), test_codes, classes, name=f"{name} test", true_labels=test_codes)
         if test_set.inputs.shape[1:] != x.shape[1:]:
             raise InputError(
-                f"The test inputs have the shape {test_set.inputs.shape[1:]} each, the others {x.shape[1:]}; "
-                "they must be alike."
+                f"The test inputs have the shape {test_set.inputs.shape[1:]} each, the training inputs {x.shape[1:]}; "
+                "they must be the same."
             )
     return Dataset(
         x,
@@ -85,7 +85,7 @@ def as_array(values: Any) -> np.ndarray:
     try:
         return to_numpy(values)
     except ValueError as error:  # numpy's word for rows of different lengths
-        raise InputError(f"The inputs are not all of one shape ({error}); make them alike first.") from error
+        raise InputError(f"The inputs are not all of one shape ({error}); make them the same first.") from error
 
 
 def white_of(array: np.ndarray) -> float | None:

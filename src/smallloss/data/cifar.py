@@ -123,7 +123,7 @@ def _from_tar(path: Path, layout: _Layout) -> dict[str, bytes]:
                     files[file] = content.read()
     except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
         raise InputError(
-            f"{path} ({path.stat().st_size} bytes) is not a whole tar archive: {error}. Download it again."
+            f"{path} ({path.stat().st_size:,} bytes) is not a whole tar archive: {error}. Download it again."
         ) from error
     return files
 
@@ -164,8 +164,8 @@ def _check_sizes(layout: _Layout, path: Path, sizes: list[int], record: int, uni
         if size != expected:
             fault = "is cut short" if size < expected else "is too long"
             raise InputError(
-                f"{path}: {file} {fault}: expected {expected} {unit} beside the other files of the set, "
-                f"found {size}. Unpack the official archive again."
+                f"{path}: {file} {fault}: expected {expected:,} {unit} to match the other files of the set, "
+                f"found {size:,}. Unpack the official archive again."
             )
 
 

@@ -39,7 +39,7 @@ def human_labels(path: str | Path, which: str, dataset: Dataset) -> np.ndarray:
     wrong = np.flatnonzero(clean != dataset.true_labels)
     if len(wrong):
         raise InputError(
-            f"clean_label in {path} differs from the true labels of {dataset.name} at {len(wrong)} examples, "
+            f"clean_label in {path} differs from the true labels of {dataset.name} at {len(wrong):,} examples, "
             f"first at index {wrong[0]}: the file belongs to another dataset or another order."
         )
     return human
@@ -48,7 +48,8 @@ def human_labels(path: str | Path, which: str, dataset: Dataset) -> np.ndarray:
 def _codes(array: np.ndarray, what: str, dataset: Dataset) -> np.ndarray:
     if array.shape != (len(dataset),) or array.dtype.kind not in "iu":
         raise InputError(
-            f"{what} has shape {array.shape} and type {array.dtype}; {dataset.name} needs {len(dataset)} whole numbers."
+            f"{what} has shape {array.shape} and type {array.dtype}; {dataset.name} needs {len(dataset):,} whole "
+            "numbers."
         )
     codes = array.astype(np.int64)
     bad = np.flatnonzero((codes < 0) | (codes >= len(dataset.classes)))

@@ -7,6 +7,7 @@ import numpy as np
 
 from smallloss.data.labels import label_names
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 LABEL = ("label", "given_label", "y", "labels")
 _TRUE_LABEL = ("true_label",)
@@ -24,9 +25,9 @@ def label_column(names: Sequence[str], where: str, label: str | None = None) -> 
     found = find_column(names, LABEL) if label is None else label
     if found not in names:
         lacks = "no column label, given_label or y" if label is None else f"no column {label!r}"
-        some = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         raise InputError(
-            f"{where} has {lacks}; name the column of labels with --label (in Python, label=). It has {some}."
+            f"{where} has {lacks}; name the column of labels with --label (in Python, label=). "
+            f"Its columns are {listed(names, 20)}."
         )
     return str(found)
 
@@ -60,7 +61,7 @@ def require_values(values: Sequence[Any], column: str, where: str) -> None:
         if value is None or (isinstance(value, str) and not value.strip())
     ]
     if len(lost) == 1:
-        raise InputError(f"Row {lost[0]} of {where} has no {column}: fill it in or take the row out.")
+        raise InputError(f"Row {lost[0]:,} of {where} has no {column}: fill it in or take the row out.")
     if lost:
         raise InputError(
             f"{len(lost):,} rows of {where} have no {column} (the first is row {lost[0]:,}): "
@@ -86,7 +87,7 @@ def require_unique(ids: Sequence[str], where: str) -> None:
     for row, name in enumerate(ids, start=1):
         if first.setdefault(name, row) != row:
             raise InputError(
-                f"The id {name!r} stands in row {first[name]} and in row {row} of {where}; make ids unique."
+                f"The id {name!r} is in row {first[name]:,} and in row {row:,} of {where}; make ids unique."
             )
 
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from smallloss.criterion.audit import true_class
-from smallloss.criterion.verdict import quoted
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import by_spelling, read_table
 from smallloss.errors import InputError
+from smallloss.words import quoted
 
 ANSWERS = ("right", "wrong", "none")
 
@@ -29,7 +29,7 @@ def read_corrections(path: str | Path, dataset: Dataset) -> dict[int, int]:
     for row, (name, answer, label) in enumerate(zip(*columns, strict=True), 1):
         if str(name) not in place:
             raise InputError(
-                f"Row {row} of {path} names {name!r}, which is no example of {dataset.name}. If it was moved or "
+                f"Row {row} of {path} names {name!r}, which is not an example of {dataset.name}. If it was moved or "
                 "renamed, write its new id there; if it is gone, take the row out."
             )
         word, index = str(answer or "").strip().lower(), place[str(name)]

@@ -8,8 +8,9 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
-from smallloss.criterion.verdict import NAMES_SHOWN, one_line
+from smallloss.criterion.verdict import NAMES_SHOWN
 from smallloss.errors import InputError
+from smallloss.words import counted, listed, one_line
 
 _CHUNK_BYTES = 1 << 24
 
@@ -77,9 +78,11 @@ class Dataset:
         if not len(self.ids):
             object.__setattr__(self, "ids", [str(index) for index in range(len(self))])
         elif len(self.ids) != len(self):
-            raise InputError(f"{self.name} has {len(self)} inputs but {len(self.ids)} ids; give one id per example.")
+            raise InputError(
+                f"{self.name} has {len(self):,} inputs but {len(self.ids):,} ids; give one id per example."
+            )
         if self.shown is not None and len(self.shown) != len(self):
-            raise InputError(f"{self.name} has {len(self)} inputs but {len(self.shown)} texts to show of them.")
+            raise InputError(f"{self.name} has {len(self):,} inputs but {counted(len(self.shown), 'text')} to show.")
         if not self.kind:
             object.__setattr__(self, "kind", "pictures" if self.is_image else "features")
         if self.test is not None and not isinstance(self.test.normalisation, tuple):
@@ -88,7 +91,7 @@ class Dataset:
 
     def _check_codes(self, what: str, codes: np.ndarray) -> None:
         if codes.shape != (len(self),):
-            raise InputError(f"{self.name} has {len(self)} inputs but {what} of shape {codes.shape}; give one each.")
+            raise InputError(f"{self.name} has {len(self):,} inputs but {what} of shape {codes.shape}; give one each.")
         if codes.dtype != np.int64:
             raise InputError(f"The {what} of {self.name} are {codes.dtype}; they must be int64 codes.")
         bad = np.flatnonzero((codes < 0) | (codes >= len(self.classes)))
@@ -99,14 +102,13 @@ class Dataset:
             )
 
     def __repr__(self) -> str:
-        names = [one_line(name) for name in self.classes[:NAMES_SHOWN]]
-        names += ["..."] if len(self.classes) > NAMES_SHOWN else []
+        names = listed(self.classes, NAMES_SHOWN, one_line)
         seen = " x ".join(map(str, self.inputs.shape[1:])) + (" pixels" if self.is_image else " features")
         test = "" if self.test is None else f", {len(self.test):,} more to test on"
         lost = f", {len(self.unreadable):,} that cannot be read" if self.unreadable else ""
         return (
             f"<Dataset {one_line(self.name)} ({self.kind}): {len(self):,} examples of {seen} in {len(self.classes):,} "
-            f"classes ({', '.join(names)}){test}{lost}>"
+            f"classes ({names}){test}{lost}>"
         )
 
     def __len__(self) -> int:

@@ -92,7 +92,7 @@ def _open(source: Source) -> Image.Image:
     limit = Image.MAX_IMAGE_PIXELS
     if limit is not None and image.width * image.height > limit:
         image.close()
-        raise ValueError(f"{image.width} x {image.height} pixels are more than Pillow's limit of {limit}")
+        raise ValueError(f"{image.width} x {image.height} pixels are more than Pillow's limit of {limit:,}")
     return image
 
 

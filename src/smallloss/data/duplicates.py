@@ -51,11 +51,11 @@ def conflict_note(dataset: Dataset, groups: np.ndarray, file: str = "") -> list[
     counted = " and ".join(f"{count:,} {_groups(count)} of {kind} examples" for count, kind in kinds if count)
     first = found[0]
     other = next(i for i in first if dataset.labels[i] != dataset.labels[first[0]])
-    named = " and ".join(f"{dataset.ids[i]} ({dataset.classes[dataset.labels[i]]})" for i in (first[0], other))
+    named = " and ".join(f"{dataset.ids[i]} (labelled {dataset.classes[dataset.labels[i]]})" for i in (first[0], other))
     carry = "carries" if len(found) == 1 else "carry"
     said = f"{counted} {carry} different labels, for example {named}."
-    wrong = "Of equal ones at least one label is wrong, unless they hold nothing that tells the classes apart."
-    so = wrong if equal else "Look at them: they may show the same."
+    wrong = "Of labels on equal examples at least one is wrong, unless nothing in them tells the classes apart."
+    so = wrong if equal else "Look at them: they may show the same thing."
     return [" ".join([said, so, *([f"{file} lists them all."] if file else [])])]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from smallloss.data.columns import id_column, is_label_name
 from smallloss.data.table_files import read_numbers
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 
 def table_features(table: Any, path: Path) -> np.ndarray:
@@ -26,7 +27,7 @@ def table_features(table: Any, path: Path) -> np.ndarray:
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise InputError(f"The column {name!r} of {path} holds {kind}; features are numbers. Leave it out.")
     if not columns:
-        raise InputError(f"{path} has no column of features beside {', '.join(table.column_names)}.")
+        raise InputError(f"{path} has no column of features besides {listed(table.column_names)}.")
     numbers = [read_numbers(table.column(name), name, path).astype(np.float32) for name in columns]
     return np.stack(numbers, axis=1)
 

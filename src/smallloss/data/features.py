@@ -22,6 +22,7 @@ from smallloss.data.feature_table import table_features
 from smallloss.data.npz import read_npy, read_npz
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
+from smallloss.words import counted
 
 _OF = {"pictures": "pictures", "text": "texts", "table": "rows"}
 
@@ -46,7 +47,7 @@ def load_features(path: Path, labels: str | Path | None, label: str | None = Non
     truth = None if true_column is None else read_labels(table, true_column, str(where))
     ids = read_ids(table, str(where))
     dataset = from_arrays(inputs, given, name=path.name, ids=ids, true_labels=truth)
-    return replace(dataset, notes=(f"The labels are those of the column {column!r} of {where.name}.",))
+    return replace(dataset, notes=(f"The labels are in the column {column!r} of {where.name}.",))
 
 
 def with_features(dataset: Dataset, features: Any) -> Dataset:
@@ -61,17 +62,18 @@ def with_features(dataset: Dataset, features: Any) -> Dataset:
     rows = rows if ids is None else rows[_places(dataset, ids, where)]
     n, tested = len(dataset), 0 if dataset.test is None else len(dataset.test)
     if len(rows) not in (n, n + tested):
-        and_test = f" (and {tested:,} of a test part)" if tested else ""
+        and_test = f" (and {tested:,} in its test part)" if tested else ""
         lost = f", {len(dataset.unreadable):,} unreadable ones left out" if dataset.unreadable else ""
         raise InputError(
             f"{where} has {len(rows):,} rows but {dataset.name} {n:,} examples{and_test}{lost}; "
             "give one row each, or an .npz or .parquet with ids."
         )
-    dropped = (
-        f" It has none of the {tested:,} of the test part, which is not used." if tested and len(rows) == n else ""
+    note = (
+        f"Instead of the {_OF.get(dataset.kind, 'inputs')}, the network sees {rows.shape[1]:,} features from {where}."
     )
-    note = f"In place of the {_OF.get(dataset.kind, 'inputs')} the network sees {rows.shape[1]:,} features of {where}."
-    return dataset.seen_as(as_inputs(rows), note + dropped)
+    if tested and len(rows) == n:
+        note += f" It has none for the {counted(tested, 'example')} of the test part, so that is not used."
+    return dataset.seen_as(as_inputs(rows), note)
 
 
 def _read(features: Any) -> tuple[str, np.ndarray, list[str] | None]:
@@ -87,7 +89,7 @@ def _read(features: Any) -> tuple[str, np.ndarray, list[str] | None]:
         table = read_table(path)
         named = id_column(table) is not None
         return path.name, table_features(table, path), read_ids(table, str(path)) if named else None
-    raise InputError(f"{path} is none of .npy, .npz and .parquet; give the features as one of these.")
+    raise InputError(f"{path} is not an .npy, .npz or .parquet file; give the features as one of these.")
 
 
 def _from_npz(path: Path) -> tuple[np.ndarray, list[str] | None]:
@@ -115,7 +117,7 @@ def _places(dataset: Dataset, ids: Sequence[str], where: str) -> np.ndarray:
     missing = [name for name in wanted if name not in place]
     if missing:
         raise InputError(
-            f"{where} has no features of {len(missing):,} of the {len(wanted):,} examples of {dataset.name}, "
+            f"{where} has no features for {len(missing):,} of the {len(wanted):,} examples of {dataset.name}, "
             f"{missing[0]!r} the first; ids must be those of the examples."
         )
     strange = place.keys() - set(wanted) - dataset.unreadable.keys()
@@ -123,7 +125,7 @@ def _places(dataset: Dataset, ids: Sequence[str], where: str) -> np.ndarray:
         strange -= dataset.test.unreadable.keys()
     if strange:
         raise InputError(
-            f"{where} has features of {len(strange):,} ids that {dataset.name} does not have, "
+            f"{where} has features for {len(strange):,} ids that {dataset.name} does not have, "
             f"{min(strange, key=place.__getitem__)!r} the first; leave them out."
         )
     return np.array([place[name] for name in wanted], dtype=np.int64)

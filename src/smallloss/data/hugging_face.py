@@ -49,7 +49,7 @@ def load_hugging_face(place: str, label: str | None = None) -> Dataset:
         return replace(dataset, notes=(*dataset.notes, *notes))
     image = datasets.Image(decode=False)
     test = None if test_name is None else _listing(parts[test_name], pictures[0], column, image, test_name, name)
-    notes = [f"The pictures are those of the column {pictures[0]!r}, the labels those of {column!r}.", *notes]
+    notes = [f"The pictures are in the column {pictures[0]!r}, the labels in {column!r}.", *notes]
     return picture_dataset(name, _listing(train, pictures[0], column, image, train_name, name), test, notes)
 
 

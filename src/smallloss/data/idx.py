@@ -50,7 +50,7 @@ def _pair(folder: Path, part: str) -> tuple[np.ndarray, np.ndarray]:
     images, labels = read_idx(files["images"], dimensions=3), read_idx(files["labels"], dimensions=1)
     if len(images) != len(labels):
         raise InputError(
-            f"{files['images']} holds {len(images)} pictures but {files['labels']} {len(labels)} labels; "
+            f"{files['images']} holds {len(images):,} pictures but {files['labels']} {len(labels):,} labels; "
             "they must belong together."
         )
     return images[..., None], labels
@@ -61,7 +61,7 @@ def read_idx(path: Path, dimensions: int) -> np.ndarray:
     data = _read(path)
     header = 4 + 4 * dimensions
     if len(data) < header:
-        raise InputError(f"{path} is cut short: its header alone takes {header} bytes, found {len(data)}.")
+        raise InputError(f"{path} is cut short: its header alone takes {header} bytes, found {len(data):,}.")
     magic = (0, 0, _UNSIGNED_BYTE, dimensions)
     if tuple(data[:4]) != magic:
         raise InputError(
@@ -72,7 +72,7 @@ def read_idx(path: Path, dimensions: int) -> np.ndarray:
     expected = header + math.prod(shape)
     if len(data) != expected:
         fault = "is cut short" if len(data) < expected else "is too long"
-        raise InputError(f"{path} {fault}: expected {expected} bytes for the shape {shape}, found {len(data)}.")
+        raise InputError(f"{path} {fault}: expected {expected:,} bytes for the shape {shape}, found {len(data):,}.")
     return np.frombuffer(data, dtype=np.uint8, offset=header).reshape(shape).copy()
 
 
@@ -83,4 +83,4 @@ def _read(path: Path) -> bytes:
     try:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} ({len(data)} bytes) is not a whole gzip file: {error}") from error
+        raise InputError(f"{path} ({len(data):,} bytes) is not a whole gzip file: {error}") from error

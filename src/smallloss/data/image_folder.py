@@ -10,6 +10,7 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.picture_set import Listing, picture_dataset
 from smallloss.errors import InputError
 from smallloss.files import place
+from smallloss.words import counted, listed
 
 ENDINGS = {".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
 ENDINGS |= {".pbm", ".pnm", ".avif", ".jp2", ".ico", ".tga", ".pcx"}
@@ -157,9 +158,10 @@ def _notes(found: _Found) -> list[str]:
     notes = []
     if found.strangers:
         notes.append(
-            f"{len(found.strangers):,} files that are no pictures of a class, {found.strangers[0]!r} the first, "
-            "are left out."
+            f"{counted(len(found.strangers), 'file')} left out, not being a picture of a class; the first is "
+            f"{found.strangers[0]!r}."
         )
     if found.empty_classes:
-        notes.append(f"The class folder {' and '.join(map(repr, found.empty_classes[:5]))} holds no pictures.")
+        folders, hold = ("folder", "holds") if len(found.empty_classes) == 1 else ("folders", "hold")
+        notes.append(f"The class {folders} {listed(found.empty_classes, 5)} {hold} no pictures.")
     return notes

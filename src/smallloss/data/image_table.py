@@ -33,5 +33,5 @@ def image_table_dataset(
         require_unique(cells, str(path))
         ids = cells
     sources = [str(file_of(path.parent, cell)) for cell in cells]
-    note = f"The pictures are those of the column {column!r}."
+    note = f"The pictures are in the column {column!r}."
     return picture_dataset(path.name, Listing(sources, ids, labels, true_labels), notes=[note])

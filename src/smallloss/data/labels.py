@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 
 def encode_labels(values: Any, classes: Sequence[str] | None = None) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -23,7 +24,7 @@ def encode_labels(values: Any, classes: Sequence[str] | None = None) -> tuple[np
         if name not in position:
             index = int(np.flatnonzero(names == name)[0])
             raise InputError(
-                f"The label {name!r} at index {index} is not one of the {len(order)} classes {_some(order)}."
+                f"The label {name!r} at index {index} is not one of the {len(order)} classes {listed(order)}."
             )
     return np.array([position[name] for name in unique.tolist()], dtype=np.int64)[codes], tuple(order)
 
@@ -48,7 +49,7 @@ def _whole_numbers(array: np.ndarray) -> np.ndarray:
     bad = np.flatnonzero(~(np.isfinite(array) & (array == np.round(array))))
     if len(bad):
         value = array[bad[0]]
-        what = "missing" if np.isnan(value) else f"{value}, which is no whole number"
+        what = "missing" if np.isnan(value) else f"{value}, which is not a whole number"
         raise InputError(f"The label at index {bad[0]} is {what}; labels are classes, by name or whole number.")
     return array.astype(np.int64)
 
@@ -71,10 +72,9 @@ def alike_note(classes: Sequence[str]) -> list[str]:
     alike = [" and ".join(map(repr, group)) for group in groups.values() if len(group) > 1]
     if not alike:
         return []
-    some = "; ".join(alike[:5]) + ("; and others" if len(alike) > 5 else "")
     return [
-        "Some labels differ only in blanks, capitals or the spelling of a number, and are classes of their own all the "
-        f"same: {some}. If they mean one class, write them alike."
+        "Some labels differ only in spaces, capitals or the spelling of a number, yet count as different classes: "
+        f"{listed(alike, 5, str, '; ')}. If they mean the same class, write them the same way."
     ]
 
 
@@ -94,7 +94,3 @@ def _sort_key(names: list[str]) -> Any:
     except ValueError:
         return None
     return lambda name: (numbers[name], name)
-
-
-def _some(names: Sequence[str], limit: int = 10) -> str:
-    return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")

@@ -9,6 +9,7 @@ from smallloss.criterion.transition import validate
 from smallloss.data.npz import read_npy, require_file
 from smallloss.data.table_files import is_number, read_rows, read_table
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 
 def read_matrix(path: str | Path) -> tuple[np.ndarray, tuple[str, ...] | None]:
@@ -32,7 +33,7 @@ def read_matrix(path: str | Path) -> tuple[np.ndarray, tuple[str, ...] | None]:
     elif path.suffix == ".csv":
         rows = [[cell.strip() for cell in row] for row in read_rows(path)]
     else:
-        raise InputError(f"{path} is none of .csv, .npy and .parquet; give the matrix in one of these.")
+        raise InputError(f"{path} is not a .csv, .npy or .parquet file; give the matrix in one of these.")
     return _from_cells(rows, path)
 
 
@@ -42,8 +43,9 @@ def read_transition(path: str | Path, labels: Sequence[str]) -> np.ndarray:
     T = validate(T)
     if names is None:
         if len(T) != len(labels):
-            found = ", ".join(labels[:10])
-            raise InputError(f"{path} is {len(T)} x {len(T)}, but the data has {len(labels)} labels ({found}).")
+            raise InputError(
+                f"{path} is {len(T)} x {len(T)}, but the data has {len(labels)} labels ({listed(labels)})."
+            )
         return T
     missing = [name for name in labels if name not in names]
     if missing or len(names) != len(labels):
@@ -71,13 +73,11 @@ def _from_cells(rows: list[list[str]], path: Path) -> tuple[np.ndarray, tuple[st
     across = tuple(rows[0][named:]) if header else None
     down = tuple(row[0] for row in rows[header:]) if named else None
     if across and down and across != down:
-        raise InputError(
-            f"{path} names its columns {', '.join(across)} but its rows {', '.join(down)}; they must agree."
-        )
+        raise InputError(f"{path} names its columns {listed(across)} but its rows {listed(down)}; they must agree.")
     for i, row in enumerate(body, start=1):
         for j, cell in enumerate(row, start=1):
             if not is_number(cell):
-                raise InputError(f"Row {i}, column {j} of the matrix in {path} is {cell!r}, which is no number.")
+                raise InputError(f"Row {i}, column {j} of the matrix in {path} is {cell!r}, which is not a number.")
     return _finite(np.array(body, dtype=np.float64), path), across or down
 
 

@@ -17,11 +17,12 @@ from smallloss.data.table import joined, text_columns
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
 from smallloss.files import place
+from smallloss.words import listed
 
 _WANTED = {
     "pictures": "a folder of pictures, a picture, a .csv or .parquet with a column of their paths, or an .npy or .npz",
     "text": "a .csv or .parquet with a column of texts",
-    "table": "a .csv or .parquet with the columns of the table that was learnt from",
+    "table": "a .csv or .parquet with the columns of the table that was learned from",
     "features": "an .npy, an .npz or a .parquet of features",
 }
 
@@ -53,7 +54,7 @@ def load_new(path: Path, kind: str, *, described: bool) -> NewExamples:
     elif path.suffix in (".csv", ".parquet"):
         new = _rows(path, kind, described=described)
     else:
-        raise InputError(f"{path} is not of a kind that is known; give {_WANTED[kind]}.")
+        raise InputError(f"{path} is of an unknown kind; give {_WANTED[kind]}.")
     if not len(new):
         raise InputError(f"{path} holds no example to predict; give {_WANTED[kind]}.")
     return new
@@ -61,7 +62,7 @@ def load_new(path: Path, kind: str, *, described: bool) -> NewExamples:
 
 def _pictures(path: Path, kind: str) -> NewExamples:
     if kind != "pictures":
-        raise InputError(f"{path} holds pictures, and the run is not one of pictures; give {_WANTED[kind]}.")
+        raise InputError(f"{path} holds pictures, but the run was not made from pictures; give {_WANTED[kind]}.")
     if path.is_dir():
         ids, files = pictures_below(place(path))
         return NewExamples(ids, files)
@@ -93,7 +94,7 @@ def _rows(path: Path, kind: str, *, described: bool) -> NewExamples:
         return NewExamples(ids, inputs=table_features(table, path))
     columns = text_columns(table)
     if not columns:
-        raise InputError(f"{path} has no column of texts; it has {', '.join(table.column_names)}.")
+        raise InputError(f"{path} has no column of texts; it has {listed(table.column_names)}.")
     return NewExamples(ids, inputs=joined(table, columns))
 
 
@@ -101,7 +102,7 @@ def _paths(table: Any, path: Path) -> NewExamples:
     column = path_column(table)
     if column is None:
         raise InputError(
-            f"{path} has no column of paths of pictures; name it path. It has {', '.join(table.column_names)}."
+            f"{path} has no column of paths of pictures; name it path. It has {listed(table.column_names)}."
         )
     cells = table.column(column).to_pylist()
     require_values(cells, column, str(path))

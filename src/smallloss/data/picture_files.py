@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from smallloss.criterion.verdict import quoted
 from smallloss.data.columns import read_ids
 from smallloss.data.hugging_face import holds_saved_dataset
 from smallloss.data.idx import holds_idx
@@ -12,6 +11,7 @@ from smallloss.data.image_folder import file_of, is_picture, printable
 from smallloss.data.image_table import path_column
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
+from smallloss.words import quoted
 
 _UP = 2  # folders that a relative path may climb; what lies further away is not likely to move along
 
@@ -32,7 +32,7 @@ def picture_files(source: Path, ids: Sequence[str]) -> list[Path]:
 
 def _below(root: Path, id: str) -> Path:
     if id.startswith("/") or ".." in id.split("/"):
-        raise InputError(f"The id {quoted(id)} leads out of {root}; it is none of a folder of pictures.")
+        raise InputError(f"The id {quoted(id)} points outside {root}, so it is not from a folder of pictures.")
     return file_of(root, id)
 
 

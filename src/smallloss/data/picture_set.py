@@ -11,6 +11,7 @@ from smallloss.data.decode import Source
 from smallloss.data.labels import encode_labels
 from smallloss.data.pictures import Pictures, choose_target, read_pictures, require_some
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _say_unreadable(unreadable: dict[str, Unreadable], n: int, name: str, classe
     first, one = next(iter(unreadable.items()))
     lost = sorted({one.label for one in unreadable.values()} - set(classes))
     return (
-        f"{len(unreadable):,} of the {n:,} pictures of {name} cannot be read and are not judged "
-        f"({first!r}: {one.reason}).",
-        *(f"Of the class {label!r} no picture can be read." for label in lost[:5]),
+        f"{len(unreadable):,} of the {n:,} pictures of {name} cannot be read and are not judged; "
+        f"the first is {first!r} ({one.reason}).",
+        *([f"No picture of the class {listed(lost, 5)} can be read."] if lost else []),
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 PROTOCOLS = ("paper", "full", "honest")
 _VALIDATION, _HELD_OUT = 1, 2
@@ -74,7 +75,7 @@ def _draw(strata: np.ndarray, share: float, seed: int, purpose: int, groups: np.
     if groups is not None:
         if np.shape(groups) != strata.shape:
             raise InputError(
-                f"groups has the shape {np.shape(groups)}; give one group for each of {len(strata)} examples."
+                f"groups has the shape {np.shape(groups)}; give one group for each of {len(strata):,} examples."
             )
         _, first, groups = np.unique(groups, return_index=True, return_inverse=True)
         u = u[first][groups]  # one number for the whole group, so that its members are mostly drawn together
@@ -95,6 +96,6 @@ def _require_every_class(dataset: Dataset, train: np.ndarray) -> None:
     missing = [dataset.classes[code] for code in np.flatnonzero(counts == 0)]
     if missing:
         raise InputError(
-            f"No training example of {dataset.name} carries the label "
-            f"{' or '.join(map(repr, missing[:10]))}; give each class one, or remove the class."
+            f"No training example of {dataset.name} carries the label {listed(missing)}; give each class one, or "
+            "remove the class."
         )

@@ -12,6 +12,7 @@ from smallloss.data.labels import label_names
 from smallloss.data.npz import read_npz
 from smallloss.data.table_files import read_numbers, read_table
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 _SCORE = ("score", "mean_loss", "loss")
 _EPOCH = re.compile(r"(loss|epoch)_?(\d+)")
@@ -51,7 +52,7 @@ def _from_table(path: Path) -> Scores:
     columns = [score] if score else _epoch_columns(names, path)
     if label is None or not columns:
         raise InputError(
-            f"{path} has the columns {', '.join(names)}; it needs label (or given_label, y) and score "
+            f"{path} has the columns {listed(names)}; it needs label (or given_label, y) and score "
             "(or mean_loss, loss, or loss_0, loss_1, ... per epoch)."
         )
     losses = np.stack([read_numbers(table.column(column), column, path) for column in columns], axis=1)
@@ -75,7 +76,7 @@ def _from_npz(path: Path) -> Scores:
     n = len(labels)
     if losses.dtype.kind not in "iuf" or losses.ndim not in (1, 2) or n not in losses.shape:
         raise InputError(
-            f"{score} in {path} is {losses.dtype} of shape {losses.shape}; for {n} labels it must hold "
+            f"{score} in {path} is {losses.dtype} of shape {losses.shape}; for {n:,} labels it must hold "
             f"numbers of shape ({n},), ({n}, epochs) or (epochs, {n})."
         )
     losses = losses.astype(np.float64)
@@ -85,8 +86,10 @@ def _from_npz(path: Path) -> Scores:
         losses = losses.T
     bad = np.argwhere(np.isinf(losses))
     if len(bad):
-        raise InputError(f"{score} in {path} is infinite for the example at index {bad[0][0]}; put NaN if never seen.")
+        raise InputError(
+            f"{score} in {path} is infinite for the example at index {bad[0][0]}; write NaN if never seen."
+        )
     ids = arrays.get("ids", arrays.get("id"))
     if ids is not None and ids.shape != (n,):
-        raise InputError(f"The ids in {path} have the shape {ids.shape}; there are {n} labels.")
+        raise InputError(f"The ids in {path} have the shape {ids.shape}; there are {n:,} labels.")
     return Scores(labels, losses, None if ids is None else tuple(str(value) for value in ids.tolist()))

@@ -39,7 +39,7 @@ def load(spec: str | Path, *, labels: str | Path | None = None, label: str | Non
     if path.suffix == ".npy":
         return load_features(path, labels, label)
     if label is not None:
-        raise InputError(f"--label {label} names a column of a table; {spec} is none.")
+        raise InputError(f"--label {label} names a column of a table; {spec} is not a table.")
     if spec == "digits":
         return load_digits()
     if kind in ("cifar10", "cifar100"):
@@ -51,7 +51,7 @@ def load(spec: str | Path, *, labels: str | Path | None = None, label: str | Non
     if path.is_dir():
         return _load_folder(path)
     missing = f"There is no file or folder {'at' if len(path.parts) > 1 else 'here named'} {spec}"
-    fault = f"{spec} is not of a kind that is known" if path.exists() else missing
+    fault = f"{spec} is of an unknown kind" if path.exists() else missing
     raise InputError(f"{fault}; DATA is one of: {KNOWN}.")
 
 

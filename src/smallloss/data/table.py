@@ -70,8 +70,8 @@ def table_dataset(table: Any, path: Path, label: str | None = None, test: Any = 
         spread = float(np.sqrt(features.var(0, dtype=np.float64).mean())) or 1.0
         dataset = replace(dataset, normalisation=(features.mean(0).tolist(), [spread] * features.shape[1]))
     ours = columns_of_export(table.column_names)
-    said = ["What an earlier export says of the examples is not learnt from."] if ours and not written else []
-    notes = [f"The labels are those of the column {column!r}.", *notes, *said]
+    said = ["Columns that an earlier export added are not learned from."] if ours and not written else []
+    notes = [f"The labels are in the column {column!r}.", *notes, *said]
     return replace(dataset, kind=kind, shown=shown[0], notes=tuple(notes))
 
 
@@ -95,11 +95,11 @@ def _refuse_judgements(columns: Sequence[str], own: Sequence[str], where: str) -
     """What a run said of the examples tells their labels: a network would learn it instead of what they are."""
     if set(CLEANLAB) <= set(columns):
         raise InputError(
-            f"{where} says what was thought of the examples ({', '.join(CLEANLAB)}), and labels are not to be learnt "
-            "from that; clean the data itself, or leave these columns out."
+            f"{where} holds what a tool thinks of the examples ({', '.join(CLEANLAB)}), which must not be learned "
+            "from; clean the data itself, or leave these columns out."
         )
     if columns_of_export(columns) and not own:
-        raise InputError(f"{where} holds only what an export says of the examples; put their own columns beside it.")
+        raise InputError(f"{where} holds only what an export says of the examples; add their own columns.")
 
 
 _Described = tuple[np.ndarray, list[Sequence[str]], list[str]]  # features, what to show of each part, notes
@@ -115,7 +115,7 @@ def _like(table: Any, columns: list[str], where: str, other: str) -> Any:
 def _from_text(table: Any, more: Any, columns: list[str], where: str) -> _Described:
     parts = [joined(part, columns) for part in (table, more) if part is not None]
     features, said = text_features(parts[0], where, *parts[1:])
-    column = f"The text is that of the column {' and '.join(map(repr, columns))}."
+    column = f"The text is in the column{'s'[: len(columns) - 1]} {' and '.join(map(repr, columns))}."
     return features, [*parts], [column, said, *_empty_note(parts[0])]
 
 
@@ -124,8 +124,8 @@ def _empty_note(cells: list[str]) -> list[str]:
     rows = [row for row, cell in enumerate(cells, start=1) if not cell]
     if not rows:
         return []
-    one = f"1 text is empty, that of row {rows[0]:,}."
-    return [one if len(rows) == 1 else f"{len(rows):,} texts are empty, the first is that of row {rows[0]:,}."]
+    one = f"1 text is empty, in row {rows[0]:,}."
+    return [one if len(rows) == 1 else f"{len(rows):,} texts are empty, the first in row {rows[0]:,}."]
 
 
 def joined(table: Any, columns: list[str]) -> list[str]:

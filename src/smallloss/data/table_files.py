@@ -145,7 +145,7 @@ def _number(cell: Any, where: str) -> float:
     except (TypeError, ValueError):
         number = math.inf
     if math.isinf(number) or (isinstance(cell, str) and "_" in cell):
-        raise InputError(f"{where} is {cell!r}, which is no finite number; leave a cell empty where there is none.")
+        raise InputError(f"{where} is {cell!r}, which is not a finite number; leave a cell empty where there is none.")
     return number
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from smallloss.data.columns import is_text, refuse_nested
 from smallloss.errors import InputError
+from smallloss.words import listed
 
 MOST_CATEGORIES = 32  # of one column; the rest become "other"
 _MISSING = ["", "nan", "null", "none", "na", "n/a", "?"]
@@ -50,11 +51,11 @@ class _Features:
 
     def notes(self) -> list[str]:
         said = [
-            (self.numbers, "as numbers, a missing one as the median with a mark"),
-            (self.categories, f"as categories, at most {MOST_CATEGORIES} each"),
-            (self.left_out, "not at all: empty, or a number or name of each row"),
+            (self.numbers, "used as numbers (a missing one becomes the median, and is marked)"),
+            (self.categories, f"used as categories (at most {MOST_CATEGORIES} each)"),
+            (self.left_out, "left out (empty, or different in every row)"),
         ]
-        return [f"Columns used {how}: {_some(names)}." for names, how in said if names]
+        return [f"Columns {how}: {listed(names)}." for names, how in said if names]
 
 
 def tabular_features(
@@ -69,7 +70,7 @@ def tabular_features(
     for name in columns:
         _add(features, name, table.column(name), learnt or table.num_rows, text=is_text(table, name))
     if not features.blocks:
-        raise InputError(f"{where} has no column to learn from beside the labels; the columns are {_some(columns)}.")
+        raise InputError(f"{where} has no column to learn from besides the labels; the columns are {listed(columns)}.")
     return np.concatenate(features.blocks, axis=1), features.notes()
 
 
@@ -153,7 +154,3 @@ def _one_hot(cells: list[Any], learnt: int) -> np.ndarray | None:
 def _category(cell: Any) -> str:
     """Missing is a category of its own."""
     return "" if cell is None or str(cell).strip().lower() in _MISSING else str(cell)
-
-
-def _some(names: Sequence[str], limit: int = 10) -> str:
-    return ", ".join(map(repr, names[:limit])) + (f" and {len(names) - limit} more" if len(names) > limit else "")

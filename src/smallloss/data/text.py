@@ -25,19 +25,19 @@ def text_features(texts: list[str], where: str, new: list[str] | None = None) ->
     try:
         parts = [_weigh(texts, new, hashed, **how) for how in _views(len(texts))]
     except ValueError as error:  # scikit-learn's word for texts that hold no term at all
-        raise InputError(f"The texts of {where} hold no words: {error}") from error
+        raise InputError(f"The texts of {where} contain no words: {error}") from error
     terms, new_terms = (hstack(part).tocsr() for part in zip(*parts, strict=True))
     size = min(FEATURES, len(texts) - 1, terms.shape[1] - 1)
     if size < 1:
         only = np.concatenate([terms.toarray(), new_terms.toarray()])
-        return only.astype(np.float32), "Texts are described by the only term they hold."
+        return only.astype(np.float32), "Texts are described by the only term they contain."
     with threadpool_limits(1):  # the number of threads would change the last digits
         svd = TruncatedSVD(size, n_iter=3, random_state=_SEED)
         features = svd.fit_transform(terms)
         if new:
             features = np.concatenate([features, svd.transform(new_terms)])
     counted = "hashed terms" if hashed else f"{terms.shape[1]:,} terms"
-    return features.astype(np.float32), f"Texts are {size} features: TF-IDF of {counted}, reduced by an SVD."
+    return features.astype(np.float32), f"Each text becomes {size} features: TF-IDF of {counted}, reduced by an SVD."
 
 
 def _views(n: int) -> list[dict[str, Any]]:

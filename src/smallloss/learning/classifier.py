@@ -84,7 +84,7 @@ class Classifier:
             return Target(self.backbone.size, gray=False)
         if height != width:
             raise InputError(
-                f"The pictures of the run are {height} x {width}, and files become squares; give arrays of that shape."
+                f"The pictures of the run are {height} x {width}, but files become squares; give arrays of that shape."
             )
         return Target(height, gray=channels == 1)
 
@@ -118,7 +118,7 @@ def load_classifier(run: str | Path, *, net: Any = None, backbone: Any = None, d
         module.load_state_dict(weights)
     except RuntimeError as error:
         raise InputError(
-            f"The weights of {path} are those of another network than the one given ({str(error).splitlines()[0]})."
+            f"The weights of {path} belong to another network than the one given ({str(error).splitlines()[0]})."
         ) from error
     module.eval()
     return Classifier(Network(module, pick_device(device)), seen, facts["net"], _backbone(facts, backbone, path))
@@ -126,13 +126,13 @@ def load_classifier(run: str | Path, *, net: Any = None, backbone: Any = None, d
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     if not path.is_file():
-        raise InputError(f"There is no model at {path}: a run that has ended leaves one, named {MODEL}, in its folder.")
+        raise InputError(f"There is no model at {path}: a finished run leaves one, named {MODEL}, in its folder.")
     try:
         with safe_open(str(path), framework="pt") as file:
             facts = json.loads((file.metadata() or {})["smallloss"])
             return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
     except (SafetensorError, KeyError, json.JSONDecodeError) as error:
-        raise InputError(f"{path} is not a model that smallloss wrote, or not all of it ({error}).") from error
+        raise InputError(f"{path} is not a model that smallloss wrote, or is cut short ({error}).") from error
 
 
 def _known(net: str, path: Path) -> str:
@@ -149,7 +149,7 @@ def _backbone(facts: Mapping[str, Any], given: Any, path: Path) -> Any:
     name = facts.get("backbone")
     if given is not None:
         if name != name_of(given):
-            raise InputError(f"The backbone of {path} is {name or 'none'}, and not {name_of(given)}.")
+            raise InputError(f"The backbone of {path} is {name or 'none'}, not {name_of(given)}.")
         return given
     if facts.get("backbone_is_own"):
         raise InputError(

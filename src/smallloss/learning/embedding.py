@@ -85,8 +85,8 @@ def _new_pictures(seen: Seen, X: Any, network: Backbone) -> Dataset:
     _, *before = seen.came
     if network.size is None and sides != before:
         raise InputError(
-            f"The new pictures are {sides[0]} x {sides[1]}, and {network.name} was given {before[0]} x {before[1]}: "
-            "make them so first."
+            f"The new pictures are {sides[0]} x {sides[1]}, but {network.name} was given {before[0]} x {before[1]}: "
+            "resize them first."
         )
     return new
 
@@ -114,7 +114,7 @@ def _note(dataset: Dataset, network: Backbone, width: int) -> str:
         sides = (network.size, network.size) if network.size else dataset.as_they_came.shape[1:3]
         examples, given = "pictures", f"pictures of {sides[0]} x {sides[1]}"
     return (
-        f"In place of the {examples} the network sees {width:,} features of {network.name}, "
+        f"Instead of the {examples}, the network sees {width:,} features from {network.name}, "
         f"which was given {given} {network.prepared}."
     )
 
@@ -194,5 +194,5 @@ def _features(network: Backbone, batch: Batch, device: torch.device, ids: Sequen
         )
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if len(bad):
-        raise InputError(f"{network.name} gave features that are no finite numbers for {ids[bad[0]]}.")
+        raise InputError(f"{network.name} gave features that are not finite numbers for {ids[bad[0]]}.")
     return rows

@@ -82,5 +82,5 @@ class StepLimits:
         if self.checkpoint is None:
             return ""
         unused = not self.checkpoint.exists() and (self.stage == "stage1" or self.settings != "stage1")
-        what = "goes on from what is finished" if unused else "says what to delete to go on, or needs another --out"
+        what = "resumes from what is finished" if unused else "says what to delete to resume, or needs another --out"
         return f" The same command with that {what}."

@@ -30,6 +30,7 @@ from smallloss.learning.scoring import Scores, predict, probabilities, score
 from smallloss.learning.stepper import Stepper
 from smallloss.learning.task import Task
 from smallloss.learning.views import PLAIN, Inputs, Views, draw_views, plain_views
+from smallloss.words import percent
 
 _FRESH_STATISTICS_BATCHES = 32
 _TEN = 10  # last epochs, whose mean accuracy is reported where nothing validates
@@ -137,7 +138,7 @@ class Stage:
         self._save(epoch)
         if self.task.folder is not None:
             self.task.folder.add_metrics(row)
-        test = f", test {100 * row['test']:.1f} %" if "test" in row else ""
+        test = f", test {percent(row['test'])}" if "test" in row else ""
         self.task.progress.epoch(f"loss {row['loss']:.3f}{test}")
 
     def _train(self, epoch: int) -> dict[str, Any]:

@@ -70,6 +70,11 @@ class Settings:
             raise InputError(f"half_epochs is {self.half_epochs}; it must be above 0")
 
     @property
+    def score_in_words(self) -> str:
+        """What examples are ranked by, where high is suspicious."""
+        return {"mean_margin": "negative mean margin"}.get(self.score, self.score.replace("_", " "))
+
+    @property
     def last_net(self) -> Any:
         """The net that learns from the selection."""
         return self.net if self.final_net is None else self.final_net
@@ -208,9 +213,9 @@ def change(settings: Settings, changes: Mapping[str, Any]) -> Settings:
             inside.setdefault(head, {})[rest] = _inside(group, head, rest, value)
         elif head not in _single():
             known = ", ".join([*_single(), *_all_groups()])
-            raise InputError(f"There is no setting named {name!r}; at this place there are {known}.")
+            raise InputError(f"There is no setting named {name!r}; the known ones are {known}.")
         elif rest:
-            raise InputError(f"There is no setting named {name!r}; {head} is one itself.")
+            raise InputError(f"There is no setting named {name!r}; {head} is a setting, not a group of them.")
         elif head == "final_net" and str(value).lower() == "none":
             settings = replace(settings, final_net=None)
         else:

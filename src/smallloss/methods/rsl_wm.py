@@ -43,11 +43,11 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     final = Stage(task, "rsl_wm", objective, recipe, modules, ledger=ledger, record=record).fit()
     stages = {"stage1": stage1, "rsl_wm": final}
     if final.ledger is None:
-        evidence = f"{settings.score} over stage 1"
+        evidence = f"{settings.score_in_words} over stage 1"
         told = _told(selection, selection.weight, selection.weight)
         return Learned("rsl_wm", net, final, told, score, evidence, stage1.ledger, stages)
     # The semi-supervised network has seen right labels almost alone: its losses are the better evidence.
-    evidence = f"{settings.score} over stage 2 (second look)"
+    evidence = f"{settings.score_in_words} over stage 2 (second look)"
     score = final.ledger.score(settings.score)
     told = _told(look_again(final.ledger), selection.weight, objective.weight)
     return Learned("rsl_wm", net, final, told, score, evidence, final.ledger, stages)
@@ -60,6 +60,6 @@ def _told(selection: Selection, first: np.ndarray, last: np.ndarray) -> Selectio
         return selection
     when = "" if before and after else " before its second look" if before else " after its second look"
     note = (
-        f"Every training example was selected{when}: RSL_WM had no unlabeled data, and took the selected as that too."
+        f"Every training example was selected{when}: RSL_WM had no unlabelled data, and used the selected for that too."
     )
     return replace(selection, notes=(*selection.notes, note))

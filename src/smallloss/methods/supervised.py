@@ -13,6 +13,7 @@ from smallloss.learning.objective import Batch, Objective, Plan
 from smallloss.learning.recipe import Recipe
 from smallloss.learning.task import Task
 from smallloss.learning.views import PLAIN, Views, draw_views
+from smallloss.words import counted
 
 
 class Supervised(Objective):
@@ -23,7 +24,7 @@ class Supervised(Objective):
     ) -> None:
         if len(examples) < 2:
             raise TooFewError(
-                f"Stage {name} has {len(examples)} examples to learn from: too few were selected. "
+                f"Stage {name} has {counted(len(examples), 'example')} to learn from: too few were selected. "
                 "Lower noise_rate or beta."
             )
         self.task, self.name = task, name

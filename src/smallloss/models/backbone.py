@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
 
 Batch = np.ndarray | list[str]  # uint8 pictures [b, height, width, 3], or texts
-KNOWN = "timm:NAME, hf:NAME or FOLDER, or module:function of your own"
+KNOWN = "timm:NAME, hf:NAME, hf:FOLDER, or module:function of your own"
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Backbone:
 def load_backbone(backbone: Any, kind: str) -> Backbone:
     """By name, or the user's own module or function, for examples of a kind: pictures or text. No network is asked."""
     if kind not in ("pictures", "text"):
-        raise InputError(f"A backbone sees pictures or texts; the examples are a {kind} already. Leave it out.")
+        raise InputError(f"A backbone takes pictures or texts, but the examples are a {kind}. Leave it out.")
     if not isinstance(backbone, str):
         return own_backbone(backbone, name_of(backbone), kind)
     library, colon, name = backbone.partition(":")
     if not colon or not library or not name:
-        raise InputError(f"{backbone!r} is no backbone; it is {KNOWN}.")
+        raise InputError(f"{backbone!r} is not a backbone; give {KNOWN}.")
     if library == "timm":
         from smallloss.models.timm_backbone import timm_backbone
 

@@ -68,7 +68,7 @@ def shown_inputs(data: Dataset, index: int) -> dict[str, Any]:
     if data.shown is not None:
         return {"text": data.shown[index], "prose": True}
     row = np.asarray(data.as_they_came[index])
-    more = f" … and {len(row) - VALUES_SHOWN} more" if len(row) > VALUES_SHOWN else ""
+    more = f" … and {len(row) - VALUES_SHOWN:,} more" if len(row) > VALUES_SHOWN else ""
     return {"text": "  ".join(f"{value:g}" for value in row[:VALUES_SHOWN].tolist()) + more}
 
 

@@ -9,11 +9,11 @@ from smallloss.criterion.audit import Answers
 from smallloss.criterion.audit_intervals import AS_BEFORE, COMBINED, OWN_ANSWERS, Interval, Rates
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.known_verdict import KnownVerdict
-from smallloss.criterion.verdict import quoted
+from smallloss.words import percent, quoted
 
 NO_VERDICT = (
-    "This run kept no predictions out of sample (an earlier version made it), so the verdict cannot be drawn again "
-    "with the answers in it: run `smallloss clean` anew to have one."
+    "This run kept no out-of-sample predictions (an earlier version made it), so the verdict cannot take the answers "
+    "into account: run `smallloss clean` again to get one."
 )
 
 
@@ -58,20 +58,24 @@ class AuditResult:
     def _counted(self) -> list[str]:
         wrong, answered = self.answers.counts()
         unsure = int((~self.answers.decided).sum())
-        lines = [f"Answered: {answered[0]} kept, {answered[1]} dropped; {unsure} unsure, {self.answers.empty} open."]
+        lines = [
+            f"Answered: {answered[0]:,} kept, {answered[1]:,} dropped; {unsure:,} unsure, {self.answers.empty:,} open."
+        ]
         if answered[0]:
-            p = self.precision
             lines.append(
-                f"Kept labels: {answered[0] - wrong[0]} of {answered[0]} right; of all the kept, "
-                f"{p.low:.1%} to {p.high:.1%} are (95 %)."
+                f"Kept labels: {answered[0] - wrong[0]:,} of {answered[0]:,} right, so {_span(self.precision)} of all "
+                "kept labels are right (95 % interval)."
             )
         if self.known[1]:
-            lines.append(f"Known before, from the corrections: {self.known[1]} more, {self.known[0]} of them wrong.")
+            known = f"{self.known[1]:,} more, {self.known[0]:,} of them wrong"
+            lines.append(f"Known before, from the corrections: {known}.")
         n = self.noise_rate
-        where = "" if self.pair is None else f", best of {quoted(self.pair[0])} and {quoted(self.pair[1])}"
-        lines.append(f"Wrong labels in the whole dataset: about {n.value:.1%} ({n.low:.1%} to {n.high:.1%}, 95 %).")
-        more = f"About {self.more} more answers would halve the interval{where}."
-        return [*lines, more] if self.more else lines
+        lines.append(f"Wrong labels in the whole dataset: about {percent(n.value)} ({_span(n)}, 95 % interval).")
+        if self.more:
+            pair = "" if self.pair is None else " or ".join(map(quoted, self.pair))
+            where = f", preferably for examples labelled {pair}" if pair else ""
+            lines.append(f"About {self.more:,} more answers would halve the interval{where}.")
+        return lines
 
     def _rates(self) -> list[str]:
         source = self.rates.source
@@ -79,17 +83,21 @@ class AuditResult:
             return ["The answers agree with the noise rates that the run used; they stay as they were."]
         lines = []
         if self.rates.contradicted:
-            together = "" if set(source) == {OWN_ANSWERS} else "; all are shifted together"
+            together = "" if set(source) == {OWN_ANSWERS} else "; all rates are shifted together"
             lines = [f"The answers do not agree with the noise rates that the run used{together}."]
         elif OWN_ANSWERS not in source:
-            lines = ["The answers agree with the noise rates that the run used, and make some of them surer."]
+            lines = ["The answers agree with the noise rates that the run used, and make some of them more certain."]
         words = {OWN_ANSWERS: "from its own answers", COMBINED: "from its estimate and its answers"}
         return [
             *lines,
             *(
-                f"Label {quoted(str(self.classes[k]))}: {self.rates.noise_rate[k]:.1%} wrong "
-                f"({self.rates.low[k]:.1%} to {self.rates.high[k]:.1%}, 90 %), {words[source[k]]}."
+                f"Label {quoted(str(self.classes[k]))}: {percent(self.rates.noise_rate[k])} wrong "
+                f"({percent(self.rates.low[k])} to {percent(self.rates.high[k])}, 90 % interval), {words[source[k]]}."
                 for k in range(len(source))
                 if source[k] in words
             ),
         ]
+
+
+def _span(interval: Interval) -> str:
+    return f"{percent(interval.low)} to {percent(interval.high)}"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from smallloss.data.table_files import read_table
+from smallloss.words import counted
 
 
 def how_many(table: Path, kept: int, dropped: int) -> str:
@@ -13,11 +14,11 @@ def how_many(table: Path, kept: int, dropped: int) -> str:
     strata = read_table(table).column("stratum").to_pylist()
     found = {"kept": (strata.count("kept"), kept), "dropped": (strata.count("dropped"), dropped)}
     said = [
-        f"{count} {name}{', all that are left' if count < wanted else ''}"
+        f"{count:,} {name}{', all that are left' if count < wanted else ''}"
         for name, (count, wanted) in found.items()
         if wanted
     ]
-    return f"{len(strata)} questions: {'; '.join(said)}."
+    return f"{counted(len(strata), 'question')}: {'; '.join(said)}."
 
 
 def next_run(config: Mapping[str, Any], rates: Path, corrections: Path) -> str:
@@ -26,4 +27,4 @@ def next_run(config: Mapping[str, Any], rates: Path, corrections: Path) -> str:
     words = ["smallloss", "clean", data.get("source") or "DATA", "--out", "NEW"]
     words += [] if data.get("label") is None else ["--label", data["label"]]
     words += [*config.get("options", []), "--noise-rate", str(rates), "--corrections", str(corrections)]
-    return f"Written: {rates} and {corrections}. The next run takes both:\n{shlex.join(words)}"
+    return f"Written: {rates} and {corrections}. To clean again with both:\n{shlex.join(words)}"

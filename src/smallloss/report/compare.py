@@ -50,7 +50,7 @@ def difference(method: Accuracy, reference: Accuracy) -> Difference:
     ours, theirs = np.asarray(method.right, bool), np.asarray(reference.right, bool)
     if ours.shape != theirs.shape:
         raise InputError(
-            f"{method.method} was tested on {len(ours)} examples and {reference.method} on {len(theirs)}: "
+            f"{method.method} was tested on {len(ours):,} examples and {reference.method} on {len(theirs):,}: "
             "methods can only be compared on the same ones."
         )
     only_ours, only_theirs = int((ours & ~theirs).sum()), int((~ours & theirs).sum())

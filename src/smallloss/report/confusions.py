@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smallloss.criterion.verdict import one_line
 from smallloss.report.result import Result
+from smallloss.words import one_line, percent
 
 CLASSES_SHOWN = 20
 PAIRS_SHOWN = 12
@@ -55,4 +55,4 @@ def _pairs(T: np.ndarray, names: list[str]) -> list[tuple[str, str, str]]:
     flips = np.where(np.eye(len(T), dtype=bool), 0, T)
     order = np.argsort(-flips, axis=None, kind="stable")[:PAIRS_SHOWN]
     found = [(int(k) // len(T), int(k) % len(T)) for k in order]
-    return [(names[i], names[j], f"{100 * T[i, j]:.0f} %") for i, j in found if flips[i, j] >= _WORTH_NAMING]
+    return [(names[i], names[j], percent(T[i, j], 0)) for i, j in found if flips[i, j] >= _WORTH_NAMING]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from smallloss.criterion.labels import listed
+from smallloss.words import listed
 
 _GUESSES = "Suggested labels are the network's guesses: look at them before you rely on them."
 

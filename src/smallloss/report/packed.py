@@ -58,9 +58,9 @@ def _columns(result: Result) -> list[dict[str, Any]]:
         _number("label score", table["label_score"]),
         _number("mean loss", result.mean_loss),
         {"title": "rank", "kind": "number", "digits": 0, "values": _or_none(table["rank_in_class"], over=0)},
-        _names("status", list(REASONS), [reasons[name] for name in table["reason"]])
+        _names("reason", list(REASONS), [reasons[name] for name in table["reason"]])
         | {"marks": [_MARKS.get(code, "") for code in range(len(REASONS))]},
-        _names("part", parts, [parts.index(name) if name else -1 for name in table["split"]]),
+        _names("split", parts, [parts.index(name) if name else -1 for name in table["split"]]),
     ]
     if result.probability is not None:
         columns.insert(3, _number("probability", result.probability))
@@ -76,7 +76,7 @@ def _add_unreadable(columns: list[dict[str, Any]], result: Result) -> None:
     """Below the others, the examples that could not be read: no more than an id and a label."""
     codes = {name: code for code, name in enumerate(result.dataset.classes)}
     for name, one in result.dataset.unreadable.items():
-        said = {"id": printable(name), "label": codes.get(one.label, -1), "status": UNREADABLE}
+        said = {"id": printable(name), "label": codes.get(one.label, -1), "reason": UNREADABLE}
         for column in columns:
             blank = {"text": "", "name": -1, "number": None}[column["kind"]]
             column["values"].append(said.get(column["title"], blank))

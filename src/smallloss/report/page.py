@@ -20,7 +20,6 @@ from smallloss.report.summary import (
     class_rows,
     headline,
     notes,
-    percent,
     pieces,
     printable,
     table_rows,
@@ -29,6 +28,7 @@ from smallloss.report.summary import (
 )
 from smallloss.report.templates import environment
 from smallloss.report.truth import right_labels
+from smallloss.words import percent
 
 _TEMPLATE = "page.html.jinja"
 _TABLE_AND_GALLERIES = 3_000_000  # characters

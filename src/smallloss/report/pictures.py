@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smallloss.criterion.verdict import one_line
 from smallloss.data.dataset import Dataset
 from smallloss.report.result import Result
 from smallloss.report.summary import printable, shortened
+from smallloss.words import one_line
 
 if TYPE_CHECKING:
     from PIL import Image
 
 CLASSES_SHOWN = 10
 PER_CLASS = 8
-NEAREST = 2  # on each side of the cut-off, per class
+NEAREST = 2  # on each side of where likely wrong begins, per class
 LONGEST_SIDE = 128
 TEXT_LENGTH = 240
 ID_LENGTH = 28
@@ -64,7 +64,7 @@ def gallery(result: Result) -> list[Suspects]:
 
 
 def borderline(result: Result) -> list[Shown]:
-    """Under the same labels, the nearest to the cut-off of likely wrong: the last before it, the first beyond it."""
+    """Under the same labels, the nearest to where likely wrong begins: the first beyond it, the last before it."""
     ranked = _ranked(result)
     found = []
     for code, _ in _classes_shown(result, ranked):
@@ -101,7 +101,7 @@ def _classes_shown(result: Result, ranked: dict[str, np.ndarray]) -> list[tuple[
 
 
 def _by_score(result: Result, ranked: dict[str, np.ndarray], code: int, *, wrong: bool) -> list[int]:
-    """Places among the ranked of one label's examples on one side of the cut-off, the most suspicious first."""
+    """Places among the ranked of one label's examples before or beyond where likely wrong begins, the worst first."""
     mine = (result.dataset.labels[ranked["index"]] == code) & ((ranked["fate"] == "wrong") == wrong)
     at = np.flatnonzero(mine)
     return at[np.lexsort((ranked["index"][at], ranked["label_score"][at]))].tolist()

@@ -9,8 +9,9 @@ from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.estimate import Estimate
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
-from smallloss.criterion.verdict import Verdict, one_line
+from smallloss.criterion.verdict import Verdict
 from smallloss.data.dataset import Dataset
+from smallloss.words import one_line
 
 TRAIN = "train"
 

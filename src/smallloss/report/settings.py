@@ -52,7 +52,7 @@ def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{name}.")
         elif value not in (None, [], ()) and name not in _UNREAD:
-            yield f"{prefix}{name}", _in_words(value)
+            yield f"{prefix}{name}", f"{value:,}" if name == "examples" else _in_words(value)
 
 
 def _in_words(value: Any) -> str:

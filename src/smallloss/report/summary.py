@@ -9,14 +9,15 @@ import numpy as np
 from smallloss import methods
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.estimate.result import interval
-from smallloss.criterion.verdict import Verdict, one_line
+from smallloss.criterion.verdict import Verdict
 from smallloss.report.result import TRAIN, Part, Result
 from smallloss.report.truth import Agreement, Fates, agreement, fates_of
+from smallloss.words import one_line
 
 TRAINED_ON = "trained on"
 _NO_VERDICT = (
-    "No verdict: rates of wrong labels were given, and the theory needs the whole transition matrix to say whether to "
-    "trust the ranking; check some of the kept examples by hand (smallloss audit)."
+    "No verdict: only noise rates were given, and the theory needs the whole transition matrix T to say whether the "
+    "ranking can be trusted; check some of the kept examples by hand (smallloss audit)."
 )
 _STAGE1 = "Stage 1: Cross Entropy on all labels"
 
@@ -145,7 +146,3 @@ def shortened(text: str, length: int) -> str:
 def pieces(name: str) -> list[str]:
     """A name cut where a line may break: behind a folder, a stroke or a low line, not within a word."""
     return re.split(r"(?<=[/_-])(?=.)", name)
-
-
-def percent(share: float | None) -> str:
-    return "–" if share is None or np.isnan(share) else f"{100 * share:.1f} %"

@@ -14,12 +14,12 @@ from smallloss.report.summary import (
     class_rows,
     headline,
     notes,
-    percent,
     printable,
     table_rows,
     tone,
     train_part,
 )
+from smallloss.words import percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,7 +48,7 @@ def render(result: Result, console: "Console", folder: str | Path | None = None)
     if folder is not None:
         console.print()
         for name, what in (
-            ("report.html", "the page for a reader"),
+            ("report.html", "the report: open it in a browser"),
             ("examples.csv", "every example, in input order; also examples.parquet"),
         ):
             console.print(Text(f"{printable(str(Path(folder) / name))}  ({what})"), soft_wrap=True)
@@ -66,7 +66,7 @@ def render_selection(selection: Selection, console: "Console") -> None:
 
     columns = selection.class_table()
     table = _table("Class by class")
-    table.add_column("class", no_wrap=True, overflow="ellipsis", min_width=8)
+    table.add_column("class", overflow="ellipsis", min_width=8)
     for name in ("examples", "noise", "kept", "likely\nwrong", "set\naside"):
         table.add_column(name, justify="right", no_wrap=True)
     most = np.argsort(-np.asarray(columns["noise_rate"]), kind="stable")[:CLASSES_SHOWN]
@@ -82,7 +82,7 @@ def render_selection(selection: Selection, console: "Console") -> None:
     console.print(table)
     if len(columns["label"]) > CLASSES_SHOWN:
         console.print(
-            f"{len(columns['label']) - CLASSES_SHOWN} more classes, with smaller noise rates, are in the table."
+            f"{len(columns['label']) - CLASSES_SHOWN:,} more classes, with smaller noise rates, are in the table."
         )
     for note in selection.notes:
         console.print(Text(f"Note: {printable(note)}"))
@@ -95,7 +95,7 @@ def _methods(result: Result) -> "Table":
     columns = shares(result.accuracies)
     for name in (*columns, "seconds"):
         table.add_column(name.replace("mean of ", "mean of\n"), justify="right", no_wrap=True)
-    table.add_column(f"beside {called(REFERENCE)}, 95 % interval")
+    table.add_column(f"compared with {called(REFERENCE)} (95 % interval)")
     from rich.text import Text
 
     differences = compare(result.accuracies)
@@ -115,8 +115,9 @@ def _classes(result: Result) -> list["Table | str"]:
     hidden = len(rows) - CLASSES_SHOWN
     if hidden > 0:
         rows = sorted(rows, key=lambda row: -row.noise_rate)[:CLASSES_SHOWN]
-    table = _table(f"Labels, ranked by {printable(result.evidence)}")
-    table.add_column("class", no_wrap=True, overflow="ellipsis", min_width=8)
+    full = known and result.estimate is not None  # rates with intervals, precision and recall: just 80 columns
+    table = _table(f"Labels, ranked by {printable(result.evidence)}", gap=0 if full else 1)
+    table.add_column("class", overflow="ellipsis", min_width=8)  # the one to give way where room is short
     for name in ("examples", "noise", "kept", "likely\nwrong", "set\naside"):
         table.add_column(name, justify="right", no_wrap=True)
     if known:
@@ -129,7 +130,7 @@ def _classes(result: Result) -> list["Table | str"]:
         table.add_row(*map(Text, _cells(row)), style="bold")
     pieces: list[Table | str] = [table]
     if hidden > 0:
-        pieces.append(f"{hidden} more classes, with smaller noise rates, are in report.html.")
+        pieces.append(f"{hidden:,} more classes, with smaller noise rates, are in report.html.")
     return pieces
 
 
@@ -150,7 +151,7 @@ def _pair(precision: float | None, recall: float | None) -> str:
     return " / ".join("–" if share is None else f"{100 * share:.1f}" for share in (precision, recall))
 
 
-def _table(title: str) -> "Table":
+def _table(title: str, gap: int = 1) -> "Table":
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -159,6 +160,6 @@ def _table(title: str) -> "Table":
         title=Text(title, style="bold"),
         title_justify="left",
         box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
+        padding=(0, gap, 0, 0),
         show_edge=False,
     )

@@ -29,8 +29,8 @@ class Contradicted:
     of the network out of sample has a part in.
     resolved: of the disagreement out of sample that confident examples do not explain, the share that the training on
     everything no longer has. unfit: of the labels that predictions out of sample agree with, and which are right
-    therefore, the share that it contradicts all the same. rise: by how much the contradicted share grows from the easy to the harder examples, as a
-    share of the others.
+    therefore, the share that it contradicts all the same. rise: by how much the contradicted share grows from the easy
+    to the harder examples, as a share of the others.
     """
 
     count: Vector

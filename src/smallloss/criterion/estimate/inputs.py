@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smallloss.criterion.labels import encode, encode_among, listed
+from smallloss.criterion.labels import encode, encode_among
 from smallloss.errors import InputError
 from smallloss.values import to_numpy
+from smallloss.words import listed
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -31,7 +32,7 @@ def checked(probabilities: Any, labels: Any, classes: Any) -> tuple[Matrix, Code
         raise InputError(f"classes names {len(names)} classes, but the probabilities have {c} columns.")
     codes = _codes(labels, names)
     if len(codes) != len(P):
-        raise InputError(f"There are {len(P)} rows of probabilities but {len(codes)} labels; give one for each.")
+        raise InputError(f"There are {len(P):,} rows of probabilities but {len(codes):,} labels; give one for each.")
     P = P.astype(np.float64)
     sums = P.sum(axis=1)
     refuse_bad_rows(P, sums)
@@ -80,7 +81,7 @@ def per_example(what: str, values: Any, seen: Codes, total: int) -> Vector | Non
     given = to_numpy(values)
     if given.shape != (total,) or given.dtype.kind not in "biuf":
         raise InputError(
-            f"{what} needs one number for each of the {total} examples; this is {given.dtype} of shape {given.shape}."
+            f"{what} needs one number for each of the {total:,} examples; this is {given.dtype} of shape {given.shape}."
         )
     vector = given.astype(np.float64)
     bad = seen[~np.isfinite(vector[seen])]

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from smallloss.criterion.estimate.dependence import Slope
 from smallloss.criterion.estimate.inputs import Matrix, Vector
-from smallloss.criterion.verdict import one_line
 from smallloss.errors import InputError
+from smallloss.words import one_line, percent
 
 RATES_SHOWN = 5
 
@@ -42,13 +42,14 @@ class Estimate:
     def __repr__(self) -> str:
         noisiest = np.argsort(-self.noise_rate, kind="stable")[:RATES_SHOWN]
         rates = [
-            f"{one_line(str(self.classes[k]))} {self.noise_rate[k]:.0%} ({self.low[k]:.0%} to {self.high[k]:.0%})"
+            f"{one_line(str(self.classes[k]))} {percent(self.noise_rate[k], 0)} "
+            f"({percent(self.low[k], 0)} to {percent(self.high[k], 0)})"
             for k in noisiest
         ]
         rest = len(self.classes) - len(rates)
         more = [f"{rest:,} more with smaller rates"] if rest else []
         weak = "; they may be the network's own mistakes" if self.weak else ""
-        return f"<Estimate of noise rates, {self.level:.0%} intervals: {', '.join(rates + more)}{weak}>"
+        return f"<Estimate of noise rates, {percent(self.level, 0)} intervals: {', '.join(rates + more)}{weak}>"
 
     def interval(self, level: float) -> tuple[Vector, Vector]:
         """Quantiles of the draws, widened where need be to hold the estimate itself."""

@@ -1,0 +1,35 @@
+"""The words that every layer uses: names inside a sentence, the first of many, shares in percent."""
+
+from collections.abc import Callable, Iterable
+from math import isnan
+from typing import Any
+
+NAME_LENGTH = 30
+
+
+def one_line(name: str) -> str:
+    """A name that cannot break a line or drive a terminal: the unprintable escaped, the long cut."""
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)
+    return safe if len(safe) <= NAME_LENGTH else safe[: NAME_LENGTH - 3] + "..."
+
+
+def quoted(name: str) -> str:
+    """A name inside a sentence."""
+    return f"'{one_line(name)}'"
+
+
+def listed(names: Iterable[Any], most: int = 10, say: Callable[[Any], str] = repr, between: str = ", ") -> str:
+    """The first `most` names inside a sentence, and how many more there are: 'cat', 'dog' and 3 more."""
+    said = [say(name) for name in names]
+    more = f"{between.strip(', ')} and {len(said) - most:,} more" if len(said) > most else ""
+    return between.join(said[:most]) + more
+
+
+def counted(n: int, noun: str) -> str:
+    """1 example, 1,797 examples."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share as a reader meets it, 98.3 %; a dash where there is none."""
+    return "–" if share is None or isnan(share) else f"{100 * share:.{digits}f} %"
