@@ -139,7 +139,7 @@ def test_small_classes_whose_rates_round_up_are_told():
     labels = np.repeat(np.arange(100), 10)
     found = select(np.arange(1000.0), labels, 0.02, prior="uniform")
     assert found.is_label_issue.sum() == 100
-    assert found.notes[-1].startswith("100 labels called likely wrong, where the rates make for about 20: in a small class")
+    assert found.notes[-1].startswith("100 labels called likely wrong, where the rates make for about 20: in a small")
     assert not select(np.arange(1000.0), np.repeat(np.arange(10), 100), 0.02, prior="uniform").notes
 
 
