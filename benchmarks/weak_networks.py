@@ -1,0 +1,135 @@
+"""Estimated noise rates where the network is weak: few pictures, or features that hardly tell the classes apart.
+
+    python benchmarks/weak_networks.py --data FOLDER
+
+FOLDER holds cifar-10-batches-bin and cifar-100-binary. Rates are over the whole set; `counted` is the rate without the
+doubt about the network (Estimate.believed). RSL's test accuracy is taken with both, where there is a test part.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_classification
+
+from common import RESULTS, record
+from smallloss.criterion.corrupt import corrupt
+from smallloss.criterion.estimate import Estimate
+from smallloss.criterion.selection import SAFETY_LEVEL, precision_recall
+from smallloss.criterion.transition import from_spec
+from smallloss.data.arrays import from_arrays
+from smallloss.data.dataset import Dataset
+from smallloss.data.source import load
+from smallloss.learning.task import Check, Task
+from smallloss.methods import fitting
+from smallloss.methods.presets import Settings
+from smallloss.methods.small_loss import Noise, choose, retrain, warm_up
+from smallloss.methods.unknown_noise import learn_noise
+
+NOISES = ("uniform:0", "pairwise:0.2", "uniform:0.25", "uniform:0.5")
+Examples = tuple[np.ndarray, np.ndarray]
+
+
+def pictures(data: Dataset, classes: list[int], n: int) -> tuple[Examples, Examples]:
+    """n pictures of some classes, as many of each, and the official test pictures of these classes."""
+    assert data.test is not None
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.choice(np.flatnonzero(data.labels == k), n // len(classes), False) for k in classes])
+    tested = np.flatnonzero(np.isin(data.test.labels, classes))
+    parts = ((data, rng.permutation(rows)), (data.test, tested))
+    first, second = ((np.asarray(d.inputs[at]), np.searchsorted(classes, d.labels[at])) for d, at in parts)
+    return first, second
+
+
+def random_filters(data: Dataset, classes: list[int], n: int) -> tuple[Examples, None]:
+    (x, y), _ = pictures(data, classes, n)
+    filters = np.random.default_rng(0).normal(size=(x[0].size, 512)) / x[0].size ** 0.5
+    return (np.maximum((x.reshape(n, -1) / 255 - 0.5) @ filters, 0).astype(np.float32), y), None
+
+
+def table(read: Callable[..., Any], n: int | None = None) -> tuple[Examples, None]:
+    x, y = read(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(y))[:n]
+    return (x[rows].astype(np.float32), y[rows]), None
+
+
+def made_up(n: int, classes: int, apart: float) -> tuple[Examples, None]:
+    x, y = make_classification(
+        n, 20, n_informative=12, n_classes=classes, class_sep=apart, flip_y=0, random_state=3
+    )  # fmt: skip
+    return (x.astype(np.float32), y), None
+
+
+def sets(cifar10: Dataset, cifar100: Dataset) -> dict[str, Callable[[], Any]]:
+    return {
+        "digits, 300": lambda: table(load_digits, 300),
+        "digits": lambda: table(load_digits),
+        "wine": lambda: table(load_wine),
+        "breast cancer": lambda: table(load_breast_cancer),
+        "made up, 5 classes": lambda: made_up(1500, 5, 0.5),
+        "made up, 5 classes, apart": lambda: made_up(1500, 5, 1.0),
+        "made up, 10 classes": lambda: made_up(3000, 10, 0.7),
+        "CIFAR-10 by random filters, 4 classes": lambda: random_filters(cifar10, [0, 1, 2, 6], 1200),
+        "CIFAR-10 by random filters": lambda: random_filters(cifar10, list(range(10)), 3000),
+        "CIFAR-10, 6 classes": lambda: pictures(cifar10, [0, 1, 2, 5, 6, 8], 2400),
+        "CIFAR-10": lambda: pictures(cifar10, list(range(10)), 2000),
+        "CIFAR-100, 40 classes": lambda: pictures(cifar100, list(range(40)), 2400),
+    }
+
+
+def measure(name: str, noise: str, learnt: Examples, tested: Examples | None) -> dict[str, Any]:
+    x, true = learnt
+    labels = corrupt(true, from_spec(noise, int(true.max()) + 1), 1)
+    data = from_arrays(x, labels, test=tested)
+    checks = {} if data.test is None else {"test": Check(data.test, np.arange(len(data.test)), data.test.labels)}
+    task = Task(data, np.arange(len(labels)), checks, device=torch.device("cpu"))
+    settings, begun = fitting.choose(None, "cpu", data), time.perf_counter()
+    found = learn_noise(task, settings).estimate
+    row: dict[str, Any] = {
+        "cell": f"{name}/{noise}", "n": len(labels), "seed": 0, "weak": found.weak, "believed": found.believed,
+        "true": float((labels != true).mean()), "estimated": overall(found.noise_rate, labels),
+        "counted": overall(found.noise_rate / found.believed, labels), "low": overall(found.low, labels),
+        "high": overall(found.high, labels), "seconds": time.perf_counter() - begun,
+    }  # fmt: skip
+    for key, share in (("", 1.0), ("counted_", found.believed)):
+        row |= {f"{key}{what}": one for what, one in judged(task, settings, found, share, labels != true).items()}
+    return row
+
+
+def overall(rates: np.ndarray, labels: np.ndarray) -> float:
+    return float(rates[labels].mean())
+
+
+def judged(task: Task, settings: Settings, found: Estimate, share: float, wrong: np.ndarray) -> dict[str, float]:
+    """What a selection by the rates, divided by a share, calls wrong and keeps, and what RSL learns from that."""
+    score = warm_up(task, settings).ledger.score(settings.score)
+    noise = Noise(
+        np.minimum(found.noise_rate / share, 0.99), prior=found.prior, upper=found.upper(SAFETY_LEVEL) / share
+    )
+    chosen = choose(task, settings, noise, score)
+    precision, recall = precision_recall(chosen.is_label_issue, wrong)
+    facts = {"precision": precision, "recall": recall, "kept": int(chosen.mask.sum())}
+    facts["kept_precision"] = float((~wrong)[chosen.mask].mean())
+    if task.checks:
+        facts["test"] = 100 * retrain(task, settings, task.train[chosen.mask]).last["test"]
+    return facts
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--data", type=Path, required=True)
+    options.add_argument("--out", type=Path, default=RESULTS / "weak_networks.jsonl")
+    asked = options.parse_args()
+    for name, make in sets(load(f"cifar10:{asked.data}"), load(f"cifar100:{asked.data}")).items():
+        for noise in NOISES:
+            row = measure(name, noise, *make())
+            record(asked.out, row)
+            print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
