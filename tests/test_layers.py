@@ -20,7 +20,7 @@ LAYERS = [
     {"methods"},
     {"report"},
     {"integrations"},
-    {"noise", "preparing", "choices", "outcome", "run_files"}
+    {"noise", "preparing", "choices", "outcome", "finished", "run_files"}
     | {"jobs", "auditing", "cleaning", "exporting", "predicting"},
     {"cli"},
     {"__main__"},

@@ -23,9 +23,9 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.npz import read_npz
 from smallloss.data.table_files import as_cell, by_spelling, defuse, read_table
 from smallloss.errors import InputError
+from smallloss.finished import SELECTION, read_estimate, read_finished, require_same_data
 from smallloss.report.audit_page import COLUMNS, Question, shown_inputs, write_audit_page
 from smallloss.report.audit_result import AuditResult
-from smallloss.run_folder import read_config
 from smallloss.words import quoted
 
 FOLDER, TABLE, PAGE, RESULT = "audit", "audit.csv", "audit.html", "result.json"
@@ -79,7 +79,7 @@ def audit(
     """
     run = read_run(run_folder)
     if dataset is not None:
-        _refuse_other_data(dataset, run)
+        require_same_data(dataset, run.ids, run.classes[run.labels].tolist(), run.fingerprint, run.folder)
     _refuse_unread(run)
     answered = run.places([*run.known, *(row["index"] for row in _earlier(run))])
     sample = by_hand.draw(run, kept=kept, dropped=dropped, seed=seed, answered=answered)
@@ -163,19 +163,15 @@ def _bounds(run: Run) -> tuple[Any, Any]:
 def read_run(folder: str | Path) -> Run:
     """What an audit needs of a run folder; only the training part was selected from, so only it is audited."""
     folder = Path(folder)
-    config = read_config(folder)
-    for name in ("examples.parquet", "selection.npz"):
-        if not (folder / name).is_file():
-            raise InputError(f"{folder} has no {name}: the run did not finish; give the command that began it again.")
-    selected = read_npz(folder / "selection.npz")
-    table = read_table(folder / "examples.parquet")
+    config, table = read_finished(folder)
+    selected = read_npz(folder / SELECTION)
     table = table.filter(table.column("index").is_valid())  # what could not be read is no row of the dataset
     given = table.column("given_label").to_pylist()
     classes = np.array([as_cell(name) for name in selected["classes"].tolist()], dtype=object)
     position = {name: k for k, name in enumerate(classes.tolist())}
     labels = np.array([position[label] for label in given], np.int64)
-    estimate, noise = folder / "estimate.json", config.get("noise", {})
-    content = hashlib.sha256((folder / "selection.npz").read_bytes() + config["data"]["fingerprint"].encode())
+    noise = config.get("noise", {})
+    content = hashlib.sha256((folder / SELECTION).read_bytes() + config["data"]["fingerprint"].encode())
     return Run(
         folder=folder,
         name=config["data"]["name"],
@@ -193,14 +189,8 @@ def read_run(folder: str | Path) -> Run:
         known={int(row): int(true) for row, true in config.get("corrections", [])},
         transition=noise.get("transition"),
         upper=noise.get("upper"),
-        estimate=json.loads(estimate.read_text(encoding="utf-8")) if estimate.is_file() else None,
+        estimate=read_estimate(folder),
     )
-
-
-def _refuse_other_data(dataset: Dataset, run: Run) -> None:
-    """The labels are taken from the run: those of a benchmark were corrupted after it was loaded."""
-    if len(dataset) != len(run.labels) or dataset.with_labels(run.labels).fingerprint() != run.fingerprint:
-        raise InputError(f"{dataset.name} is not the data that {run.folder} was made from; name that data with --data.")
 
 
 def _question(run: Run, i: int, dataset: Dataset | None) -> Question:

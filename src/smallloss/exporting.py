@@ -8,20 +8,19 @@ from typing import Any
 import numpy as np
 
 from smallloss import auditing, words
-from smallloss.criterion.selection import REASONS, UNREADABLE
-from smallloss.data.dataset import Dataset
+from smallloss.criterion.selection import LIKELY_WRONG, REASONS, UNREADABLE
 from smallloss.data.image_folder import is_picture
 from smallloss.data.own_table import OwnTable, is_table, read_own_table
 from smallloss.data.picture_files import picture_files, seen_from
 from smallloss.data.source import load
-from smallloss.data.table_files import CLEANLAB, read_table, write_table
+from smallloss.data.table_files import CLEANLAB, write_table
 from smallloss.errors import InputError
 from smallloss.files import place, write_json
+from smallloss.finished import EXAMPLES, read_estimate, read_finished, require_same_data
 from smallloss.report import formats
 from smallloss.report.examples import mark
 from smallloss.report.exported import Exported, left_out_of_csv
 from smallloss.report.formats import KEEP, Columns
-from smallloss.run_folder import read_config
 
 _CLEANED = ("folder", "csv", "parquet")  # the others show every example
 _ENDING = {"folder": "", "csv": ".csv", "parquet": ".parquet", "cleanlab": ".csv"}
@@ -29,6 +28,10 @@ _ENDING |= {"labelstudio": ".json", "fiftyone": ".json"}
 FORMATS = tuple(_ENDING)
 _SHOWS_ORIGINALS = ("folder", "labelstudio", "fiftyone")
 _BY_HAND = "found wrong by hand"
+_WEAK = (
+    "The network may be too weak to tell its own mistakes from wrong labels, so some that are called likely wrong may "
+    "be right: check some by hand (smallloss audit), or leave none out (--keep all)."
+)
 _COLUMNS = (*CLEANLAB, *formats.CLEANED, *formats.SUGGESTED, "id", "selected")
 
 
@@ -42,6 +45,7 @@ class _Run:
     rows: np.ndarray  # those of them that could be read
     examples: Columns  # these
     drawn: bool  # are the labels not those of the data, but corrupted on purpose?
+    weak: bool  # were the noise rates estimated by a network too weak for it?
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +104,8 @@ def export(
     else:
         _write_file(target, to, found, originals)
     if to in _CLEANED:
-        return replace(_counted(target, found, rows, labels), note=note)
+        cautions = [_WEAK] if found.weak and _left_out(found, found.rows[rows]).get(REASONS[LIKELY_WRONG]) else []
+        return replace(_counted(target, found, rows, labels), note="\n".join(filter(None, [note, *cautions])))
     listed = len(found.listed["id"])
     shown = np.arange(listed) if to == "cleanlab" else found.rows
     return Exported(target, listed, len(shown), why=_left_out(found, shown))
@@ -135,20 +140,20 @@ def _refuse_odd_wishes(to: str, keep: str | None, relabel: bool, copy: bool) -> 
 
 
 def _read_run(folder: Path) -> _Run:
-    config = read_config(folder)
-    path = folder / "examples.parquet"
-    if not path.is_file():
-        raise InputError(f"{folder} has no {path.name}: the run did not finish; give the command that began it again.")
-    table = read_table(path)
+    config, table = read_finished(folder)
     missing = [name for name in _COLUMNS if name not in table.column_names]
     if missing:
-        raise InputError(f"{path} has no column {missing[0]!r}: it was changed, or made by another version. Run again.")
+        raise InputError(
+            f"{folder / EXAMPLES} has no column {missing[0]!r}: it was changed, or made by another version. Run again."
+        )
     columns = [*_COLUMNS, *(name for name in formats.AUDITED if name in table.column_names)]
     listed = {name: _values(table.column(name)) for name in columns}
     rows = np.flatnonzero(listed["reason"] != REASONS[UNREADABLE])
     _respect_answers(listed, rows, folder)
     drawn = config.get("noise", {}).get("drawn") is not None
-    return _Run(folder, config["data"], listed, rows, {name: values[rows] for name, values in listed.items()}, drawn)
+    weak = bool((read_estimate(folder) or {}).get("weak"))
+    read = {name: values[rows] for name, values in listed.items()}
+    return _Run(folder, config["data"], listed, rows, read, drawn, weak)
 
 
 def _respect_answers(listed: dict[str, np.ndarray], rows: np.ndarray, folder: Path) -> None:
@@ -206,17 +211,9 @@ def _find_originals(data: str | Path, label: str | None, run: _Run) -> _Original
             f"{words.listed(lost, 3, words.quoted)}. Put them back."
         )
     dataset = load(data, label=label)
-    _refuse_other_data(dataset, run)
+    given = run.examples["given_label"].tolist()
+    require_same_data(dataset, ids, given, run.facts["fingerprint"], run.folder)
     return _Originals(paths, dataset.shown or ())
-
-
-def _refuse_other_data(dataset: Dataset, run: _Run) -> None:
-    """The labels are taken from the run: those of a benchmark were corrupted after it was loaded."""
-    position = {name: k for k, name in enumerate(dataset.classes)}
-    codes = [position.get(name, -1) for name in run.examples["given_label"]]
-    same = list(dataset.ids) == run.examples["id"].tolist() and -1 not in codes
-    if not same or dataset.with_labels(np.array(codes)).fingerprint() != run.facts["fingerprint"]:
-        raise InputError(f"{dataset.name} is not the data that {run.folder} was made from; name that data with --data.")
 
 
 def _refuse_unfit(originals: _Originals, data: str | Path | None, to: str) -> None:

@@ -1,6 +1,7 @@
 """The cleaned dataset as a table and as a folder: what is in it, under which label."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -123,3 +124,14 @@ def test_no_torch(made, tmp_path):
     use = f"export({str(made[0])!r}, {str(tmp_path / 'clean')!r}, 'folder', data={str(made[1])!r})"
     code = f"import sys; from smallloss.exporting import export; {use}; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_weak_estimate_is_said_again_where_examples_are_left_out(made, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(made[0], run)
+    assert "may be right: check some by hand" not in str(export(run, tmp_path / "sure.csv", "csv"))
+    (run / "estimate.json").write_text('{"weak": true}')
+    assert "so some that are called likely wrong may be right: check some by hand" in str(
+        export(run, tmp_path / "a.csv", "csv")
+    )
+    assert "may be right" not in str(export(run, tmp_path / "b.csv", "csv", keep="all"))

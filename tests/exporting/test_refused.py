@@ -22,6 +22,7 @@ def test_it_must_be_a_finished_run(made, tmp_path):
     with pytest.raises(InputError, match=r"has no examples\.parquet: the run did not finish"):
         export(tmp_path / "run", tmp_path / "a.csv", "csv")
     write_table(tmp_path / "run" / "examples.parquet", {"id": ["a"]})
+    shutil.copy(made[0] / "selection.npz", tmp_path / "run")
     with pytest.raises(InputError, match="has no column 'is_label_issue'"):
         export(tmp_path / "run", tmp_path / "a.csv", "csv")
 
@@ -112,10 +113,15 @@ def test_the_originals_must_be_there_and_be_those_of_the_run(made, tmp_path, to)
         export(run, out, to)
     with pytest.raises(InputError, match=r"digits is not the data that .* was made from"):
         export(run, out, to, data="digits")
+    more = tmp_path / "more" / "pictures"
+    shutil.copytree(pictures, more)
+    Image.new("RGB", (8, 8)).save(more / "cat" / "new.png")
+    with pytest.raises(InputError, match=r"was made from: 1 example new \('cat/new.png'\). Put it back as it was, or"):
+        export(run, out, to, data=more)
     other = tmp_path / "pictures"
     shutil.copytree(pictures, other)
     Image.new("RGB", (8, 8)).save(other / "cat" / "3.png")
-    with pytest.raises(InputError, match=r"pictures is not the data that .* was made from"):
+    with pytest.raises(InputError, match=r"was made from: some inputs, labels or their order changed"):
         export(run, out, to, data=other)
     for i in range(4):
         (other / "cat" / f"{i}.png").unlink()

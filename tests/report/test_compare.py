@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from smallloss.errors import InputError
-from smallloss.report.compare import Difference, compare, score_interval
+from smallloss.report.compare import Difference, advice, compare, score_interval
 from smallloss.report.result import Accuracy
 
 Z = 1.959963984540054
@@ -90,6 +90,15 @@ def test_every_method_beside_cross_entropy() -> None:
     assert found["same"].words == "no difference seen (-3.7 to +3.7 points)"
     assert found["worse"].words.startswith("worse by 30.0 points (")
     assert Difference(-0.1, -0.2, -0.05).words == "worse by 10.0 points (5.0 to 20.0)"
+
+
+def test_where_a_method_is_worse_the_reader_is_told_what_to_do() -> None:
+    right = np.arange(100) < 90
+    plain = Accuracy("cross_entropy", None, 0.9, 1.0, right)
+    assert advice([plain, Accuracy("rsl", None, 0.9, 1.0, right)]) == []
+    (said,) = advice([plain, Accuracy("rsl", None, 0.5, 1.0, right & (np.arange(100) < 50))])
+    assert said.startswith("RSL is worse than Cross Entropy on these data: too many right examples may have been set")
+    assert "or use --method cross_entropy." in said
 
 
 def test_no_reference_or_no_test_no_comparison() -> None:

@@ -6,6 +6,7 @@ from math import sqrt
 
 import numpy as np
 
+from smallloss import methods
 from smallloss.errors import InputError
 from smallloss.report.result import Accuracy
 
@@ -43,6 +44,17 @@ def compare(accuracies: Sequence[Accuracy]) -> dict[str, Difference]:
     if reference is None or len(reference.right) == 0:
         return {}
     return {other.method: difference(other, reference) for other in accuracies if other.method != REFERENCE}
+
+
+def advice(accuracies: Sequence[Accuracy]) -> list[str]:
+    """What to do where a method is worse than plain cross entropy: it may have set too much aside."""
+    worse = [name for name, found in compare(accuracies).items() if found.high < 0]
+    return [
+        f"{methods.called(name)} is worse than {methods.called(REFERENCE)} on these data: too many right examples may "
+        "have been set aside. Give lower noise rates (--noise-rate), check some by hand (smallloss audit), let the "
+        f"network see features (--features, --backbone), or use --method {REFERENCE}."
+        for name in worse
+    ]
 
 
 def difference(method: Accuracy, reference: Accuracy) -> Difference:

@@ -10,6 +10,7 @@ from smallloss import methods
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.estimate.result import interval
 from smallloss.criterion.verdict import Verdict
+from smallloss.report.compare import advice
 from smallloss.report.result import TRAIN, Part, Result
 from smallloss.report.truth import Agreement, Fates, agreement, fates_of
 from smallloss.words import one_line
@@ -110,7 +111,8 @@ def table_rows(result: Result) -> list[ClassRow]:
 
 def notes(result: Result) -> list[str]:
     """What a reader must know, each thing once."""
-    return [printable(note) for note in dict.fromkeys([*result.notes, *train_part(result).selection.notes])]
+    said = [*advice(result.accuracies), *result.notes, *train_part(result).selection.notes]
+    return [printable(note) for note in dict.fromkeys(said)]
 
 
 def headline(verdict: Verdict | DataVerdict | None) -> str:
