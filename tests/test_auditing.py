@@ -109,9 +109,10 @@ def test_the_command_says_how_many_there_are_and_when_they_are_all(folder: Path,
     selected = read_run(folder).mask
     dropped = int((~selected).sum())
     assert "\n60 questions: 40 kept; 20 dropped.\n" in said()
-    assert f"\n{dropped} questions: {dropped} dropped, all that are left.\n" in said("--kept", "0", "--dropped", "500")
+    every = said("--kept", "0", "--dropped", "500")
+    assert f"\n{dropped} questions: {dropped} dropped, all that are left of those trained on.\n" in every
     both = said("--kept", "7", "--dropped", "500")
-    assert f"\n{7 + dropped} questions: 7 kept; {dropped} dropped, all that are left.\n" in both
+    assert f"\n{7 + dropped} questions: 7 kept; {dropped} dropped, all that are left of those trained on.\n" in both
     audit(folder, kept=500, dropped=500)
     told = said("--answers", str(answered(folder, tmp_path / "all.csv")))
     assert "would halve" not in told  # nobody is left to be asked about

@@ -54,7 +54,7 @@ def test_nothing_to_draw_is_a_sentence(selection_of: Any) -> None:
     selection = selection_of(20)
     with pytest.raises(InputError, match="checks nothing"):
         draw(selection, kept=0, dropped=0)
-    with pytest.raises(InputError, match="all of them have an answer"):
+    with pytest.raises(InputError, match="no kept or dropped example left to check: all that were trained on have"):
         draw(selection, answered=range(20))
 
 

@@ -1,3 +1,5 @@
+import io
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -238,3 +240,34 @@ def test_nested_columns_are_named(tmp_path):
 def test_label_is_for_tables_only(tmp_path):
     with pytest.raises(InputError, match="--label kind names a column of a table; digits is not a table"):
         load("digits", label="kind")
+
+
+def test_pictures_inside_a_table_are_read_as_datasets_are_shared(tmp_path):
+    """{bytes, path}, as Hugging Face stores a column of pictures; of one without bytes, the file at its path."""
+    Image.new("RGB", (40, 40), (250, 0, 0)).save(tmp_path / "far.png")
+    cells = []
+    for k in range(6):
+        held = io.BytesIO()
+        Image.new("RGB", (40, 40), (40 * k, 0, 0)).save(held, "PNG")
+        cells.append({"bytes": held.getvalue(), "path": f"{k}.png"})
+    cells[5] = {"bytes": None, "path": "far.png"}
+    table = pa.table({"image": cells, "label": ["a", "b"] * 3, "split": ["train"] * 6})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    data = load(tmp_path / "t.parquet")
+    assert data.inputs.shape == (6, 40, 40, 3)
+    assert data.inputs[:, 0, 0, 0].tolist() == [0, 40, 80, 120, 160, 250]
+    assert data.ids == ["0", "1", "2", "3", "4", "5"]
+    assert "The pictures are in the column 'image'." in data.notes
+    assert "Columns not used: 'split'." in data.notes
+
+
+def test_a_table_that_is_not_in_utf_8_says_so(tmp_path):
+    (tmp_path / "t.csv").write_bytes("text,label\ncaf\u00e9 au lait,a\n".encode("latin-1"))
+    with pytest.raises(InputError, match="UTF-8"):
+        load(tmp_path / "t.csv")
+
+
+def test_one_picture_under_two_labels_needs_ids(tmp_path):
+    (tmp_path / "t.csv").write_text("path,label\na.png,x\na.png,y\nb.png,x\n")
+    with pytest.raises(InputError, match=r"one picture under two labels needs a column id"):
+        load(tmp_path / "t.csv")

@@ -57,7 +57,8 @@ def draw(
     strata = ((free & selection.mask, kept), (free & ~selection.mask, dropped))
     index = np.concatenate([_first(np.flatnonzero(stratum), key, wanted) for stratum, wanted in strata])
     if not len(index):
-        raise InputError("There is no example left to check: none was ranked, or all of them have an answer.")
+        asked = " or ".join(name for name, wanted in (("kept", kept), ("dropped", dropped)) if wanted) or "any"
+        raise InputError(f"There is no {asked} example left to check: all that were trained on have an answer.")
     index = index[np.argsort(key[index])]
     return Sample(index, selection.mask[index])
 

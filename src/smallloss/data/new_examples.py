@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.data.columns import read_ids, require_values
+from smallloss.data.columns import read_ids
+from smallloss.data.decode import Source
 from smallloss.data.feature_table import table_features
-from smallloss.data.image_folder import file_of, is_picture, pictures_below
-from smallloss.data.image_table import path_column
+from smallloss.data.image_folder import is_picture, pictures_below
+from smallloss.data.image_table import picture_column, picture_sources
 from smallloss.data.npz import read_npy, read_npz
 from smallloss.data.table import joined, text_columns
 from smallloss.data.table_files import read_table
@@ -32,7 +33,7 @@ class NewExamples:
     """Their ids, and one of: files of pictures; inputs, an array or texts; a table, to be described as another was."""
 
     ids: Sequence[str]
-    files: Sequence[str] | None = None
+    files: Sequence[Source] | None = None
     inputs: Any = None
     table: Any = None
 
@@ -89,7 +90,7 @@ def _rows(path: Path, kind: str, *, described: bool) -> NewExamples:
     if described:
         return NewExamples(ids, table=table)
     if kind == "pictures":
-        return _paths(table, path)
+        return _table_of_pictures(table, path)
     if kind == "features":
         return NewExamples(ids, inputs=table_features(table, path))
     columns = text_columns(table)
@@ -98,12 +99,10 @@ def _rows(path: Path, kind: str, *, described: bool) -> NewExamples:
     return NewExamples(ids, inputs=joined(table, columns))
 
 
-def _paths(table: Any, path: Path) -> NewExamples:
-    column = path_column(table)
+def _table_of_pictures(table: Any, path: Path) -> NewExamples:
+    column = picture_column(table)
     if column is None:
-        raise InputError(
-            f"{path} has no column of paths of pictures; name it path. It has {listed(table.column_names)}."
-        )
-    cells = table.column(column).to_pylist()
-    require_values(cells, column, str(path))
-    return NewExamples(read_ids(table, str(path)) or cells, [str(file_of(path.parent, cell)) for cell in cells])
+        there = listed(table.column_names)
+        raise InputError(f"{path} has no column of paths of pictures; name it path. It has {there}.")
+    sources, ids = picture_sources(table, column, path)
+    return NewExamples(ids, sources)

@@ -20,7 +20,7 @@ from smallloss.data.columns import (
     true_label_column,
 )
 from smallloss.data.dataset import Dataset
-from smallloss.data.image_table import image_table_dataset, path_column
+from smallloss.data.image_table import image_table_dataset, picture_column
 from smallloss.data.table_files import CLEANLAB, columns_of_export, read_table
 from smallloss.data.tabular import Rows, tabular_features
 from smallloss.data.text import text_features
@@ -50,10 +50,11 @@ def table_dataset(table: Any, path: Path, label: str | None = None, test: Any = 
     true_column = true_label_column(table)
     true_labels = None if true_column is None else read_labels(table, true_column, where)
     rest = _own_columns(table, column)
-    paths = path_column(rest)
-    if paths is not None:
+    pictures = picture_column(rest)
+    if pictures is not None:
         truth = None if true_labels is None else true_labels.tolist()
-        return image_table_dataset(table, paths, path, labels.tolist(), truth)
+        others = [name for name in rest.column_names if name != pictures]
+        return image_table_dataset(table, pictures, path, labels.tolist(), truth, others)
     written = text_columns(rest)
     if not written:
         _refuse_judgements(table.column_names, rest.column_names, where)

@@ -37,7 +37,8 @@ def read_table(path: str | Path) -> Any:
         else:
             raise InputError(f"{path} is neither .csv nor .parquet; give the table in one of these.")
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path} cannot be read as a {path.suffix[1:]} file: {error}") from error
+        advice = "; save it in UTF-8" if "UTF8" in str(error) else ""
+        raise InputError(f"{path} cannot be read as a {path.suffix[1:]} file: {error}{advice}") from error
     for name in table.column_names:
         if table.column_names.count(name) > 1:
             raise InputError(f"{path} has more than one column named {name!r}; rename one of them.")

@@ -14,7 +14,7 @@ def how_many(table: Path, kept: int, dropped: int) -> str:
     strata = read_table(table).column("stratum").to_pylist()
     found = {"kept": (strata.count("kept"), kept), "dropped": (strata.count("dropped"), dropped)}
     said = [
-        f"{count:,} {name}{', all that are left' if count < wanted else ''}"
+        f"{count:,} {name}{', all that are left of those trained on' if count < wanted else ''}"
         for name, (count, wanted) in found.items()
         if wanted
     ]
