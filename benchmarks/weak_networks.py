@@ -30,6 +30,7 @@ from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Noise, choose, retrain, warm_up
 from smallloss.methods.unknown_noise import learn_noise
 
+_AT_THE_END = {f"{stage}.evaluate_every": 1000 for stage in ("stage1", "rsl")}
 NOISES = ("uniform:0", "pairwise:0.2", "uniform:0.25", "uniform:0.5")
 Examples = tuple[np.ndarray, np.ndarray]
 
@@ -87,7 +88,7 @@ def measure(name: str, noise: str, learnt: Examples, tested: Examples | None) ->
     data = from_arrays(x, labels, test=tested)
     checks = {} if data.test is None else {"test": Check(data.test, np.arange(len(data.test)), data.test.labels)}
     task = Task(data, np.arange(len(labels)), checks, device=torch.device("cpu"))
-    settings, begun = fitting.choose(None, "cpu", data), time.perf_counter()
+    settings, begun = fitting.choose(None, "cpu", data, changes=_AT_THE_END), time.perf_counter()
     found = learn_noise(task, settings).estimate
     row: dict[str, Any] = {
         "cell": f"{name}/{noise}", "n": len(labels), "seed": 0, "weak": found.weak, "believed": found.believed,
@@ -121,11 +122,13 @@ def judged(task: Task, settings: Settings, found: Estimate, share: float, wrong:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("sets", nargs="*", help="only these, by name")
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--out", type=Path, default=RESULTS / "weak_networks.jsonl")
     asked = options.parse_args()
-    for name, make in sets(load(f"cifar10:{asked.data}"), load(f"cifar100:{asked.data}")).items():
-        for noise in NOISES:
+    every = sets(load(f"cifar10:{asked.data}"), load(f"cifar100:{asked.data}"))
+    for name, make in every.items():
+        for noise in NOISES if name in (asked.sets or every) else ():
             row = measure(name, noise, *make())
             record(asked.out, row)
             print(row, flush=True)
