@@ -110,3 +110,11 @@ def test_a_run_is_not_put_among_the_pictures(monkeypatch, capsys, tmp_path):
         said = refused(monkeypatch, capsys, "clean", "photos", "--out", out)
         assert "lies inside the data, photos; name a place outside of it" in said
     assert sorted(path.name for path in (tmp_path / "photos").iterdir()) == ["a", "b"]
+
+
+def test_pictures_too_small_to_be_reflected_are_refused_before_stage_1(tmp_path):
+    x = RNG.integers(0, 256, (40, 4, 4), dtype=np.uint8)
+    settings = {"rsl_wm.padding": "reflect", "rsl_wm.pad": 4}
+    with pytest.raises(InputError, match=r"rsl_wm.pad is 4, but pictures of 4 x 4 can be reflected by at most 3"):
+        sl.clean((x, Y), tmp_path / "run", method="rsl_wm", noise_rate=0.1, settings=settings, epochs=1)
+    assert not (tmp_path / "run").exists()

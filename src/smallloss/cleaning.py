@@ -26,7 +26,7 @@ from smallloss.learning.progress import Progress
 from smallloss.learning.task import Task, pick_device
 from smallloss.methods import fitting
 from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import Learned, Noise, choose, try_nets
+from smallloss.methods.small_loss import Learned, Noise, choose, try_nets, try_views
 from smallloss.methods.unknown_noise import learn_noise, verdict_of
 from smallloss.noise import Knowledge, given_noise
 from smallloss.outcome import accuracy_of, judge_by_stage1, parts_of, stages_of
@@ -152,7 +152,7 @@ def clean(
         ready.dataset, ready.train, ready.checks, seed=seed, device=where, path=path, workers=workers,
         deterministic=deterministic, pins=ready.pins,
     )  # fmt: skip
-    _refuse_now(task, chosen, ready.known.noise, given)
+    _refuse_now(task, chosen, method, ready.known.noise, given)
     asked = {"device": device, "preset": preset, "net": net, "epochs": epochs, "settings": changes}
     asked |= {"method": method, "estimate": estimate, "prior": prior}
     config = _config(task, ready, chosen, method, {"source": place_of(data), "label": label, **seen})
@@ -176,9 +176,10 @@ def clean(
             return _run(task, method, chosen, ready.known, config, ready.accuracy_on, backbone)
 
 
-def _refuse_now(task: Task, settings: Settings, noise: Noise, given: Noise) -> None:
+def _refuse_now(task: Task, settings: Settings, method: str, noise: Noise, given: Noise) -> None:
     """What would be refused in training or after it; any rate does where none is known yet."""
     try_nets(task, settings)
+    try_views(task, settings, method)
     choose(task, settings, noise if noise.is_known else Noise(0.0, prior=given.prior), np.zeros(len(task.dataset)))
 
 

@@ -135,7 +135,7 @@ def test_what_a_changed_setting_leads_to_is_told_as_the_run_folder_has_it(tmp_pa
         ("half0", "stage1", not_yet, refused),
     ]:
         with pytest.raises(InputError, match=words):
-            StepLimits(name, settings, RECIPE, checkpoint).require_finite(float("inf"), 3)
+            StepLimits(name, settings, RECIPE, checkpoint).require_finite("loss", float("inf"), 3)
 
 
 def test_batchnorm_of_one_example_is_a_sentence(make_task):
@@ -145,3 +145,13 @@ def test_batchnorm_of_one_example_is_a_sentence(make_task):
         stage(make_task(), flat, replace(RECIPE, batch=1)).fit()
     plain = nn.Sequential(nn.Flatten(), nn.Linear(192, 3))
     assert stage(make_task(), plain, replace(RECIPE, batch=1, lr=0.001)).fit().last["steps"] == 80
+
+
+def test_a_step_that_ruins_the_weights_is_seen_though_its_loss_was_fine(make_task, make_net, tmp_path):
+    """The loss is taken before the step: the last one of an epoch would be saved, and the model would be worthless."""
+    ruinous = replace(RECIPE, lr=1e38, batch=80, epochs=1)
+    with pytest.raises(
+        InputError, match=r"The size of the weights turned (nan|inf) in epoch 1 of stage stage1. Lower lr"
+    ):
+        stage(make_task(folder=tmp_path), make_net(), ruinous).fit()
+    assert not (tmp_path / "checkpoint").exists()

@@ -36,12 +36,12 @@ class StopAfterTwo(Progress):
 class Own(nn.Module):
     """A running mean of its own, and dropout."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, persistent: bool = True) -> None:
         super().__init__()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             self.layers = nn.Sequential(nn.Linear(192, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 3))
-        self.register_buffer("mean", torch.zeros(192))
+        self.register_buffer("mean", torch.zeros(192), persistent=persistent)
 
     def forward(self, x: Tensor) -> Tensor:
         x = x.flatten(1)
@@ -98,6 +98,23 @@ def test_a_stopped_run_with_dropout_ends_byte_equal(make_task, tmp_path):
     resumed = stage(make_task(folder=tmp_path / "cut"))
     resumed.fit()
     assert everything(whole) == everything(resumed)
+
+
+def test_what_a_module_does_not_save_is_put_back_all_the_same(make_task, tmp_path):
+    """A buffer that is no part of its state_dict, but changes as it learns."""
+
+    def own(task: Any) -> Stage:
+        objective = Supervised(task, "stage1", task.train, RECIPE)
+        return Stage(task, "stage1", objective, RECIPE, [Own(persistent=False)], ledger=LossLedger(96))
+
+    whole = own(make_task(folder=tmp_path / "whole"))
+    whole.fit()
+    with pytest.raises(StoppedError):
+        own(make_task(folder=tmp_path / "cut", progress=StopAfterTwo(enabled=False))).fit()
+    resumed = own(make_task(folder=tmp_path / "cut"))
+    resumed.fit()
+    assert everything(resumed) == everything(whole)
+    assert "network0.mean" in everything(whole)
 
 
 @pytest.mark.parametrize("how", ["copy", "recompute"])

@@ -15,6 +15,7 @@ from smallloss.methods.mixmatch import MixMatchSettings
 from smallloss.methods.rsl_wm import _told, train
 from smallloss.methods.small_loss import Noise, choose
 from smallloss.models.ensemble import Ensemble
+from smallloss.outcome import accuracy_of, parts_of
 
 RECIPE = Recipe(epochs=3, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
 NOISE = Noise(noise_rate=0.2)
@@ -90,3 +91,25 @@ def test_one_module_cannot_become_two_networks():
     rsl_wm.refuse(settings(net=module))
     with pytest.raises(InputError, match=r"mixmatch.networks=2 needs networks that differ: give net a function"):
         rsl_wm.refuse(settings(**{"net": module, "mixmatch.networks": 2}))
+
+
+def test_an_average_that_is_not_kept_cannot_guess():
+    with pytest.raises(InputError, match=r"guess_by is average, but rsl_wm.ema is none"):
+        rsl_wm.refuse(settings(**{"rsl_wm.ema": None}))
+    rsl_wm.refuse(settings())
+
+
+def test_held_out_examples_are_selected_as_the_others_were(make_task):
+    """After a second look, whose beta is its own, and by the ranking of stage 2."""
+    how = settings(**{"mixmatch.rounds": 2, "mixmatch.second_beta": 0.05, "rsl_wm.scoring": "plain"})
+    task = make_task()
+    learned = train(task, how, NOISE)
+    trained, held_out = parts_of(task, how, NOISE, learned)
+    np.testing.assert_allclose(held_out.selection.quota.proportion, trained.selection.quota.proportion)
+    np.testing.assert_array_equal(held_out.selection.score, learned.stages["rsl_wm"].ledger.score("mean_loss")[80:])
+
+
+def test_networks_that_judge_together_are_counted(make_task):
+    task = make_task()
+    learned = train(task, settings(**{"mixmatch.networks": 2}), NOISE)
+    assert accuracy_of(task, "rsl_wm", learned).net == "2 x small-convnet"

@@ -66,10 +66,10 @@ class StepLimits:
                 f"BatchNorm cannot take statistics of one example in stage {self.stage}. {more}"
             ) from error
 
-    def require_finite(self, loss: float, epoch: int) -> None:
-        if not math.isfinite(loss):
+    def require_finite(self, what: str, value: float, epoch: int) -> None:
+        if not math.isfinite(value):
             less = self._change("Lower", "lr", self.recipe.lr / 2)
-            raise InputError(f"The loss turned {loss} in epoch {epoch + 1} of stage {self.stage}. {less}")
+            raise InputError(f"The {what} turned {value} in epoch {epoch + 1} of stage {self.stage}. {less}")
 
     def _change(self, verb: str, knob: str, value: float) -> str:
         """Which setting to change, as one would type it, and what becomes of the run."""

@@ -37,6 +37,10 @@ class Network:
         """Weights and buffers; what else a module of the user's own saves is its own affair."""
         return {name: value for name, value in self.module.state_dict().items() if isinstance(value, Tensor)}
 
+    def state(self) -> dict[str, Tensor]:
+        """What a training changes: also the buffers that a module does not save with its weights."""
+        return dict(self.module.named_buffers()) | self.tensors()
+
 
 def ensemble(networks: Sequence[Network]) -> Network:
     """Networks that judge together as one; it has their very weights, not copies."""

@@ -153,8 +153,15 @@ class Stage:
                 self.stepper.run(plan, everything)
                 steps += plan.steps
             loss = float(self.stepper.loss_sum) / max(steps, 1)
-        limits.require_finite(loss, epoch)
+        limits.require_finite("loss", loss, epoch)
+        # The loss of a step is taken before its weights are changed: the last change of an epoch shows in them alone.
+        limits.require_finite("size of the weights", self._size_of_weights(), epoch)
         return {"loss": loss, "steps": steps}
+
+    def _size_of_weights(self) -> float:
+        """Their sum of squares, which overflows before the network itself does."""
+        weights = [p.detach() for network in self.networks for p in network.module.parameters()]
+        return float(torch.stack([weight.float().square().sum() for weight in weights]).sum())
 
     def _judge(self, epoch: int) -> dict[str, Any]:
         """What follows the steps: scores, accuracies, and what the method makes of them."""
@@ -240,8 +247,8 @@ class Stage:
         return plain_views(rows, inputs.pad)
 
     def _tensors(self) -> dict[str, Tensor]:
-        named = {f"network{i}": network.tensors() for i, network in enumerate(self.networks)}
-        named |= {f"average{i}": average.network.tensors() for i, average in enumerate(self.averages)}
+        named = {f"network{i}": network.state() for i, network in enumerate(self.networks)}
+        named |= {f"average{i}": average.network.state() for i, average in enumerate(self.averages)}
         named["optimiser"] = optimiser_tensors(self.optimiser)
         return {f"{part}.{name}": tensor for part, tensors in named.items() for name, tensor in tensors.items()}
 

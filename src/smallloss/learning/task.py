@@ -54,6 +54,7 @@ class Task:
             )
         self.draws = Draws(self.seed, self.device)
         self.finished: dict[str, Any] = {}  # stages that several methods share, by name
+        self._resident: bool | None = None
         self.labels = torch.from_numpy(np.asarray(self.dataset.labels, dtype=np.int64)).to(self.device)
 
     @property
@@ -68,11 +69,18 @@ class Task:
         return np.flatnonzero(~learnt)
 
     def resident(self) -> bool:
-        """Do the inputs live on the device? Chosen by size unless the task says so."""
+        """Do the inputs live on the device? Chosen by size unless the task says so, and once: what the first stages
+        leave in the cache of a GPU must not send the later ones another way."""
+        if self._resident is None:
+            self._resident = self._fits()
+        return self._resident
+
+    def _fits(self) -> bool:
         if self.path != "auto":
             return self.path == "resident"
         if self.device.type != "cuda":
             return not isinstance(self.dataset.inputs, np.memmap)
+        torch.cuda.empty_cache()
         free, _ = torch.cuda.mem_get_info(self.device)
         return self.dataset.inputs.nbytes * 2 < free * _RESIDENT_SHARE
 

@@ -23,6 +23,14 @@ class Augmentation:
     offsets: int = 9
     flip: bool = True
 
+    def require_room(self, size: tuple[int, int]) -> None:
+        """A picture can be reflected by less than its own side."""
+        if self.padding == "reflect" and self.pad >= min(size):
+            raise InputError(
+                f"pad is {self.pad}, but pictures of {size[0]} x {size[1]} can be reflected by at most "
+                f"{min(size) - 1} pixels; lower pad, or choose zero for padding."
+            )
+
 
 PLAIN = Augmentation(pad=0, offsets=1, flip=False)
 
@@ -72,8 +80,8 @@ class Inputs:
         self.resident, self.workers = resident, workers
         shape = self.source.shape
         self.size = (shape[1], shape[2]) if self.pictures else (0, 0)
-        if self.pictures and how.padding == "reflect" and how.pad >= min(self.size):
-            raise InputError(f"Pictures of {self.size} cannot be reflected by {how.pad} pixels; lower pad.")
+        if self.pictures:
+            how.require_room(self.size)
         unit = 255 if self.pictures else 1
         mean, std = np.asarray(dataset.mean, np.float32), np.asarray(dataset.std, np.float32)
         self.scale = torch.from_numpy(1 / (unit * std)).to(device)

@@ -1,5 +1,6 @@
-"""Predictions for every example by a network that never saw it: two half-trainings, each judging the other half.
+"""Predictions for every example by a network that never saw its label: two half-trainings, each judging the other half.
 
+(BatchNorm's statistics, which know no labels, are taken over the inputs of both.)
 Noise rates cannot be estimated from predictions in sample: a network that has learnt a wrong label agrees with it.
 """
 
@@ -52,8 +53,10 @@ def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
         others = np.concatenate([task.train[half != which], task.held_out])
         objective = HalfTraining(task, name, task.train[half == which], others, recipe)
         record = settings.scored_epochs(recipe.epochs)
-        stage = Stage(task, name, objective, recipe, [new_network(task, settings.net, name)], record=record)
-        task.finished[name] = stage.fit()
+        # No name for the stage: on a GPU its inputs and its captured steps must be gone before the next one's come.
+        task.finished[name] = Stage(
+            task, name, objective, recipe, [new_network(task, settings.net, name)], record=record
+        ).fit()
         total[others] += (objective.total / objective.epochs).cpu().numpy()
         judged[others] += 1
     return total / judged[:, None]

@@ -6,6 +6,7 @@ import numpy as np
 
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
+from smallloss.errors import InputError
 from smallloss.learning.stage import Stage
 from smallloss.learning.task import Task
 from smallloss.methods.mixmatch import WeightedMixMatch
@@ -16,7 +17,9 @@ NAME = "RSL_WM"
 
 
 def refuse(settings: Settings) -> None:
-    """Several networks are made by a function, or by name."""
+    """Several networks are made by a function, or by name; an average of the weights can guess where there is one."""
+    if settings.mixmatch.guess_by == "average" and settings.rsl_wm.ema is None:
+        raise InputError("mixmatch.guess_by is average, but rsl_wm.ema is none: there is no average to guess by.")
     if settings.mixmatch.networks > 1:
         refuse_one_module(settings.last_net, f"mixmatch.networks={settings.mixmatch.networks} needs networks")
 
@@ -50,7 +53,7 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     evidence = f"{settings.score_in_words} over stage 2 (second look)"
     score = final.ledger.score(settings.score)
     told = _told(look_again(final.ledger), selection.weight, objective.weight)
-    return Learned("rsl_wm", net, final, told, score, evidence, final.ledger, stages)
+    return Learned("rsl_wm", net, final, told, score, evidence, final.ledger, stages, beta=how.second_beta)
 
 
 def _told(selection: Selection, first: np.ndarray, last: np.ndarray) -> Selection:

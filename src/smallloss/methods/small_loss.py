@@ -11,6 +11,7 @@ from smallloss.criterion.audit import found_wrong, pin
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection, select
 from smallloss.errors import InputError
+from smallloss.learning.recipe import Recipe
 from smallloss.learning.stage import Fitted, Stage
 from smallloss.learning.task import Task
 from smallloss.methods.presets import Settings
@@ -44,6 +45,7 @@ class Learned:
     evidence: str = ""
     ledger: LossLedger | None = None
     stages: dict[str, Fitted] = field(default_factory=dict)
+    beta: float | None = None  # of the selection, where it is not the settings'
 
 
 def new_network(task: Task, net: Any, purpose: str) -> nn.Module:
@@ -59,6 +61,20 @@ def try_nets(task: Task, settings: Settings) -> None:
     new_network(task, settings.net, "tried")
     if settings.last_net is not settings.net:
         new_network(task, settings.last_net, "tried")
+
+
+def try_views(task: Task, settings: Settings, method: str) -> None:
+    """Refuse now pictures that a later stage could not crop."""
+    if not task.dataset.is_image:
+        return
+    _, *size = task.dataset.in_shape
+    for name in ("stage1", method):
+        recipe = getattr(settings, name, None)
+        if isinstance(recipe, Recipe):
+            try:
+                recipe.augmentation(flip=False).require_room((size[0], size[1]))
+            except InputError as error:
+                raise InputError(f"{name}.{error}") from None
 
 
 def refuse_one_module(net: Any, need: str) -> None:
