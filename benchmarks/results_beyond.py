@@ -54,6 +54,36 @@ def estimation() -> str:
     )  # fmt: skip
 
 
+def weak_networks() -> str:
+    rows = latest(lines("weak_networks.jsonl"), "cell", "seed")
+    doubted, sure = ([row for row in rows if row["weak"] is weak] for weak in (True, False))
+    cells = [
+        [row["cell"], f"{row['n']:,}", f"{row['true']:.2f}", f"{row['counted']:.2f}", f"{row['estimated']:.2f}",
+         *(f"{_share(row, key + 'precision')} / {_share(row, key + 'recall')}" for key in ("counted_", "")),
+         *(f"{row[key]:.1f}" if key in row else "–" for key in ("counted_test", "test"))]
+        for row in doubted
+    ]  # fmt: skip
+    head = ["cell", "n", "true rate", "counted", "believed", "likely wrong: counted", "likely wrong: believed"]
+    return (
+        "## Weak networks (`weak_networks.jsonl`)\n\nFew pictures, or features that hardly tell the classes apart, "
+        "rates unknown, preset `cpu`, one thread: the rate over all labels as it is counted, and as it is believed where "
+        "the network contradicts labels that are surely right; precision / recall (%) of what is then called likely wrong; "
+        "and RSL's test accuracy (%) after either. Shown are the cells in which the network is called too weak; mean "
+        f"error of the rate there: counted {_error(doubted, 'counted')}, believed {_error(doubted, 'estimated')}. In "
+        f"the other {len(sure)} cells nothing changes, and it is {_error(sure, 'estimated')}.\n\n"
+        + table([*head, "test: counted", "test: believed"], cells)
+        + "\n" + made(rows)
+    )  # fmt: skip
+
+
+def _error(rows: list[dict[str, Any]], key: str) -> str:
+    return f"{sum(abs(row[key] - row['true']) for row in rows) / len(rows):.3f}"
+
+
+def _share(row: dict[str, Any], key: str) -> str:
+    return "–" if row[key] != row[key] else f"{100 * row[key]:.0f}"
+
+
 def _estimates(rows: list[dict[str, Any]]) -> list[list[str]]:
     return [
         [name, each(found["ours"], "mae", 3), each(found["confident joint"], "mae", 3),

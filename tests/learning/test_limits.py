@@ -150,8 +150,6 @@ def test_batchnorm_of_one_example_is_a_sentence(make_task):
 def test_a_step_that_ruins_the_weights_is_seen_though_its_loss_was_fine(make_task, make_net, tmp_path):
     """The loss is taken before the step: the last one of an epoch would be saved, and the model would be worthless."""
     ruinous = replace(RECIPE, lr=1e38, batch=80, epochs=1)
-    with pytest.raises(
-        InputError, match=r"The size of the weights turned (nan|inf) in epoch 1 of stage stage1. Lower lr"
-    ):
+    with pytest.raises(InputError, match=r"The size of the weights turned (nan|inf) in epoch 1 of stage stage1"):
         stage(make_task(folder=tmp_path), make_net(), ruinous).fit()
     assert not (tmp_path / "checkpoint").exists()
