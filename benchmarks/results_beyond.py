@@ -66,11 +66,12 @@ def weak_networks() -> str:
     head = ["cell", "n", "true rate", "counted", "believed", "likely wrong: counted", "likely wrong: believed"]
     return (
         "## Weak networks (`weak_networks.jsonl`)\n\nFew pictures, or features that hardly tell the classes apart, "
-        "rates unknown, preset `cpu`, one thread: the rate over all labels as it is counted, and as it is believed where "
-        "the network contradicts labels that are surely right; precision / recall (%) of what is then called likely wrong; "
-        "and RSL's test accuracy (%) after either. Shown are the cells in which the network is called too weak; mean "
-        f"error of the rate there: counted {_error(doubted, 'counted')}, believed {_error(doubted, 'estimated')}. In "
-        f"the other {len(sure)} cells nothing changes, and it is {_error(sure, 'estimated')}.\n\n"
+        "rates unknown, preset `cpu`, one thread: the rate over all labels as it is counted, and as it is believed "
+        "where the network contradicts labels that are surely right; precision / recall (%) of what is then called "
+        "likely wrong; and RSL's test accuracy (%) after either. Shown are the cells in which the network is called too "
+        f"weak; mean error of the rate there: counted {_error(doubted, 'counted')}, believed "
+        f"{_error(doubted, 'estimated')}. In the other {len(sure)} cells nothing changes, and it is "
+        f"{_error(sure, 'estimated')}.\n\n"
         + table([*head, "test: counted", "test: believed"], cells)
         + "\n" + made(rows)
     )  # fmt: skip
@@ -81,7 +82,7 @@ def _error(rows: list[dict[str, Any]], key: str) -> str:
 
 
 def _share(row: dict[str, Any], key: str) -> str:
-    return "–" if row[key] != row[key] else f"{100 * row[key]:.0f}"
+    return "–" if row[key] is None else f"{100 * row[key]:.0f}"
 
 
 def _estimates(rows: list[dict[str, Any]]) -> list[list[str]]:

@@ -105,15 +105,17 @@ def overall(rates: np.ndarray, labels: np.ndarray) -> float:
     return float(rates[labels].mean())
 
 
-def judged(task: Task, settings: Settings, found: Estimate, share: float, wrong: np.ndarray) -> dict[str, float]:
+def judged(task: Task, settings: Settings, found: Estimate, share: float, wrong: np.ndarray) -> dict[str, Any]:
     """What a selection by the rates, divided by a share, calls wrong and keeps, and what RSL learns from that."""
     score = warm_up(task, settings).ledger.score(settings.score)
     noise = Noise(
         np.minimum(found.noise_rate / share, 0.99), prior=found.prior, upper=found.upper(SAFETY_LEVEL) / share
     )
     chosen = choose(task, settings, noise, score)
-    precision, recall = precision_recall(chosen.is_label_issue, wrong)
-    facts = {"precision": precision, "recall": recall, "kept": int(chosen.mask.sum())}
+    precision, recall = (
+        None if np.isnan(one) else float(one) for one in precision_recall(chosen.is_label_issue, wrong)
+    )
+    facts: dict[str, Any] = {"precision": precision, "recall": recall, "kept": int(chosen.mask.sum())}
     facts["kept_precision"] = float((~wrong)[chosen.mask].mean())
     if task.checks:
         facts["test"] = 100 * retrain(task, settings, task.train[chosen.mask]).last["test"]
