@@ -68,8 +68,8 @@ def weak_networks() -> str:
         "## Weak networks (`weak_networks.jsonl`)\n\nFew pictures, or features that hardly tell the classes apart, "
         "rates unknown, preset `cpu`, one thread: the rate over all labels as it is counted, and as it is believed "
         "where the network contradicts labels that are surely right; precision / recall (%) of what is then called "
-        "likely wrong; and RSL's test accuracy (%) after either. Shown are the cells in which the network is called too "
-        f"weak; mean error of the rate there: counted {_error(doubted, 'counted')}, believed "
+        "likely wrong; and RSL's test accuracy (%) after either. Shown are the cells in which the network is called "
+        f"too weak; mean error of the rate there: counted {_error(doubted, 'counted')}, believed "
         f"{_error(doubted, 'estimated')}. In the other {len(sure)} cells nothing changes, and it is "
         f"{_error(sure, 'estimated')}.\n\n"
         + table([*head, "test: counted", "test: believed"], cells)

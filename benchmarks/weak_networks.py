@@ -112,9 +112,8 @@ def judged(task: Task, settings: Settings, found: Estimate, share: float, wrong:
         np.minimum(found.noise_rate / share, 0.99), prior=found.prior, upper=found.upper(SAFETY_LEVEL) / share
     )
     chosen = choose(task, settings, noise, score)
-    precision, recall = (
-        None if np.isnan(one) else float(one) for one in precision_recall(chosen.is_label_issue, wrong)
-    )
+    found_wrong = precision_recall(chosen.is_label_issue, wrong)
+    precision, recall = (None if np.isnan(one) else float(one) for one in found_wrong)
     facts: dict[str, Any] = {"precision": precision, "recall": recall, "kept": int(chosen.mask.sum())}
     facts["kept_precision"] = float((~wrong)[chosen.mask].mean())
     if task.checks:
