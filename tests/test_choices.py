@@ -145,3 +145,8 @@ def test_what_was_asked_for_can_be_asked_for_again(untrained, tmp_path):
         *("--set", "beta=0.1", "--set", "stage1.lr=0.05"),
     ]
     assert options(backbone=lambda x: x.mean((2, 3))) == []  # which no command line could name
+
+
+def test_the_epochs_of_a_last_stage_are_said_where_they_are_others(untrained, tmp_path):
+    assert chosen("digits", tmp_path / "wm", method="rsl_wm")["epochs"] == "30, the preset's; 20 in rsl_wm"
+    assert chosen("digits", tmp_path / "rsl")["epochs"] == "30, the preset's"

@@ -126,15 +126,19 @@ def _net(dataset: Dataset, settings: Settings, asked: Mapping[str, Any]) -> str:
 
 
 def _epochs(settings: Settings, asked: Mapping[str, Any]) -> str:
+    last = getattr(settings, asked["method"], None)
+    apart = (
+        f"; {last.epochs} in {asked['method']}" if last is not None and last.epochs != settings.stage1.epochs else ""
+    )
     own = asked["epochs"] is not None or any(name.endswith(".epochs") for name in asked["settings"])
     recipe, preset = settings.stage1, presets.get(settings.preset).stage1
     why = _AS_ASKED if own else "the preset's"
     if not own and recipe.epochs < preset.epochs:
         why = f"not the preset's {preset.epochs}, because there are so many pictures"
     if recipe.batch >= preset.batch or "stage1.batch" in asked["settings"]:
-        return f"{recipe.epochs}, {why}"
+        return f"{recipe.epochs}, {why}{apart}"
     step = "" if "stage1.lr" in asked["settings"] else f" and a learning rate of {recipe.lr:.2g}"
-    return f"{recipe.epochs}, {why}; batches of {recipe.batch}{step}, because there are few pictures"
+    return f"{recipe.epochs}, {why}{apart}; batches of {recipe.batch}{step}, because there are few pictures"
 
 
 def _method(name: str) -> str:
