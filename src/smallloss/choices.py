@@ -126,10 +126,8 @@ def _net(dataset: Dataset, settings: Settings, asked: Mapping[str, Any]) -> str:
 
 
 def _epochs(settings: Settings, asked: Mapping[str, Any]) -> str:
-    last = getattr(settings, asked["method"], None)
-    apart = (
-        f"; {last.epochs} in {asked['method']}" if last is not None and last.epochs != settings.stage1.epochs else ""
-    )
+    last = getattr(settings, asked["method"], settings.stage1)
+    apart = f"; {last.epochs} in {asked['method']}" if last.epochs != settings.stage1.epochs else ""
     own = asked["epochs"] is not None or any(name.endswith(".epochs") for name in asked["settings"])
     recipe, preset = settings.stage1, presets.get(settings.preset).stage1
     why = _AS_ASKED if own else "the preset's"
