@@ -118,6 +118,13 @@ def test_exact_counts_by_largest_remainder():
     assert np.bincount(noisy[14:], minlength=3).tolist() == [3, 2, 2]
 
 
+def test_exact_ties_are_not_decided_by_the_last_digit_of_a_float():
+    """3.6, 0.6 and 1.8 of 6, two left over: the larger remainder first, then of the two .6 the lower class. In floats
+    6 * 0.6 leaves a little less than .6 and 6 * 0.1 a little more."""
+    noisy = corrupt(np.zeros(6, dtype=int), [[0.6, 0.1, 0.3], [0, 1, 0], [0, 0, 1]], seed=0, exact=True)
+    assert np.bincount(noisy, minlength=3).tolist() == [4, 0, 2]
+
+
 def test_exact_counts_are_assigned_at_random():
     true = np.zeros(1000, dtype=int)
     first, second = (corrupt(true, tr.pairwise(0.4, 2), seed=s, exact=True) for s in (0, 1))

@@ -214,6 +214,13 @@ def test_from_gamma_1_on_eq_2_collapses(n, data):
         assert quota.num.tolist() == quota.available.tolist()
 
 
+def test_at_gamma_1_truncation_loses_nobody():
+    """gamma_1 m p_i is prop(i) n_i on paper; in floats it is 34.999... of the first class, which would be cut to 34."""
+    n, prior = [70, 30], [0.3, 0.7]
+    gamma_1 = quotas(n, 0.5, prior, beta=0.0).gamma_1
+    assert quotas(n, 0.5, prior, beta=0.0, gamma=gamma_1, rounding="raw").num.tolist() == [35, 15]
+
+
 @pytest.mark.parametrize(
     ("arguments", "culprit"),
     [

@@ -91,6 +91,8 @@ def test_an_example_that_was_never_scored_has_no_label_score():
 def test_classes_have_an_order():
     with pytest.raises(InputError, match="classes is a set, which has no order"):
         select(SCORES, LABELS, 0.2, classes={"cat", "dog"})
+    with pytest.raises(InputError, match="classes names a class twice"):
+        select(SCORES, LABELS, 0.2, classes=["cat", "dog", "cat"])
 
 
 def test_a_ledger_without_a_closed_epoch_is_no_score():
@@ -132,6 +134,24 @@ def test_what_was_found_wrong_keeps_its_score():
     np.testing.assert_array_equal(found.table()["score"], SCORES)
     assert found.rank_in_class[2] == 10
     assert found.is_label_issue[2]
+
+
+def test_a_class_of_which_every_label_was_found_wrong_keeps_nobody():
+    """The other class is kept as ever. The rates found can be given to another selection, as for held-out rows: a rate
+    of 1 would be refused there."""
+    wrong = np.array([label == "cat" for label in LABELS])
+    found, plain = (select(SCORES, LABELS, 0.2, known_wrong=given) for given in (wrong, None))
+    assert found.is_label_issue[wrong].all()
+    assert not found.mask[wrong].any()
+    assert found.mask[~wrong].tolist() == plain.mask[~wrong].tolist()
+    again = select(SCORES, LABELS, found.quota.noise_rate)
+    assert again.quota.num.tolist() == found.quota.num.tolist() == [0, 7]
+
+
+def test_a_label_score_is_never_above_1():
+    """A softmax in single precision may be, by its last digit."""
+    P = np.full((20, 2), [1 + 1e-6, 0.0])
+    assert select(SCORES, LABELS, 0.2, probabilities=P).label_score.max() == 1
 
 
 def test_small_classes_whose_rates_round_up_are_told():

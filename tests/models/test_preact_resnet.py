@@ -24,3 +24,17 @@ def test_he_normal():
     torch.manual_seed(0)
     conv = PreActResNet32(10, (3, 32, 32)).blocks[-1].conv1.weight
     assert math.isclose(conv.std().item(), math.sqrt(2 / (9 * 128)), rel_tol=0.02)
+
+
+@pytest.mark.parametrize("make, sizes", [(PreActResNet32, [16, 8, 4]), (PreActResNet18, [16, 8, 4, 2])])
+def test_every_stage_after_the_first_halves_the_picture(make, sizes):
+    net = make(10, (3, 16, 16)).eval()
+    x = net.stem(torch.randn(1, 3, 16, 16))
+    seen = []
+    with torch.no_grad():
+        for block in net.blocks:
+            x = block(x)
+            seen.append(x.shape[-1])
+    per_stage = len(seen) // len(sizes)
+    assert seen == [size for size in sizes for _ in range(per_stage)]
+    assert x.shape[1:] == (net.head.in_features, sizes[-1], sizes[-1])

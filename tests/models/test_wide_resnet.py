@@ -13,6 +13,8 @@ def test_initialisation():
     assert math.isclose(conv.std().item(), math.sqrt(2 / (9 * 128)), rel_tol=0.02)
     assert math.isclose(net.head.weight.std().item(), math.sqrt(2 / (128 + 100)), rel_tol=0.03)
     assert net.head.bias.abs().sum() == 0
+    widening = net.blocks[8].conv1.weight  # 64 channels to 128: what counts is those that come out
+    assert math.isclose(widening.std().item(), math.sqrt(2 / (9 * 128)), rel_tol=0.02)
     assert all(m.bias is None for m in net.modules() if isinstance(m, nn.Conv2d))
     norms = [m for m in net.modules() if isinstance(m, nn.BatchNorm2d)]
     assert len(norms) == 25

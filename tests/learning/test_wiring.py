@@ -1,0 +1,201 @@
+"""What a recipe says reaches the steps: rates, weight averages, BatchNorm, optimisers, views."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from smallloss.learning.networks import Network, batchnorms, build_optimiser
+from smallloss.learning.objective import Batch
+from smallloss.learning.recipe import Recipe
+from smallloss.learning.schedule import learning_rates
+from smallloss.learning.stage import Stage
+from smallloss.methods.supervised import Supervised
+
+RECIPE = Recipe(epochs=4, batch=32, lr=0.1, schedule="constant", pad=1, crop_offsets=3)  # of 80: 3 steps an epoch
+
+
+class All(Supervised):
+    """Every network learns the same; `teachers` are remembered."""
+
+    def loss(self, networks: Sequence[Network], teachers: Sequence[Network], batch: Batch) -> Tensor:
+        self.teachers = list(teachers)
+        labels = self.task.labels[batch.index["labeled"]]
+        losses = [cross_entropy(network(batch.inputs["labeled"]), labels) for network in networks]
+        return torch.stack(losses).sum()
+
+
+def build(task: Any, recipe: Recipe, *nets: nn.Module) -> Stage:
+    return Stage(task, "stage", All(task, "stage", task.train, recipe), recipe, nets)
+
+
+def after_each_step(stage: Stage, look: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What `look` sees once the optimiser has stepped."""
+    seen: list[Any] = []
+    step = stage.optimiser.step
+
+    def watched() -> None:
+        step()
+        seen.append(look())
+
+    monkeypatch.setattr(stage.optimiser, "step", watched)
+    return seen
+
+
+def weights(network: Network) -> Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in network.module.parameters()])
+
+
+def buffers(network: Network) -> Tensor:
+    return torch.cat([buffer.double().flatten() for buffer in network.module.buffers()])
+
+
+# --- rates ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"schedule": "multistep", "milestones": (0.25, 0.7), "factor": 0.4, "warmup_steps": 5}, {"schedule": "cosine"}],
+)
+def test_every_step_has_the_rate_that_the_recipe_says(changes, make_task, make_net, monkeypatch):
+    recipe = replace(RECIPE, **changes)
+    stage = build(make_task(), recipe, make_net())
+    groups = stage.optimiser.param_groups
+    seen = after_each_step(stage, lambda: {float(group["lr"]) for group in groups}, monkeypatch)
+    stage.fit()
+    by_hand = learning_rates(
+        recipe.schedule, 0.1, 12, warmup=recipe.warmup_steps, milestones=recipe.milestones, factor=recipe.factor
+    )
+    assert seen == [{float(rate)} for rate in by_hand]
+    assert len(set(by_hand.tolist())) > 4
+
+
+def test_the_rate_of_a_step_counts_for_that_step(make_task, make_net, monkeypatch):
+    """Without momentum and decay, what a step does to the weights is the rate times the gradient."""
+    recipe = replace(RECIPE, momentum=0.0, weight_decay=0.0, schedule="cosine")
+    stage = build(make_task(), recipe, make_net())
+    (network,) = stage.networks
+    before = weights(network)
+
+    def look() -> tuple[Tensor, Tensor]:
+        return weights(network), torch.cat([p.grad.flatten() for p in network.module.parameters()])
+
+    seen = after_each_step(stage, look, monkeypatch)
+    stage.fit()
+    for rate, (after, gradient) in zip(learning_rates("cosine", 0.1, 12), seen, strict=True):
+        torch.testing.assert_close(after, before - float(rate) * gradient)
+        before = after
+
+
+# --- weight averages -----------------------------------------------------------------------------------------
+
+
+def test_every_average_follows_its_network_step_by_step(make_task, make_net, monkeypatch):
+    """v̄ ← v̄ + f (v − v̄) after each step, f = max(9 / (10 + t), 1 − decay), t counted over all epochs: here 1 − decay
+    takes over in the fourth one."""
+    stage = build(make_task(), replace(RECIPE, ema=0.5, ema_warmup=True), make_net(), make_net(seed=1))
+    expected = [weights(network) for network in stage.networks]
+    seen = after_each_step(stage, lambda: [weights(network) for network in stage.networks], monkeypatch)
+    stage.fit()
+    assert len(seen) == 12
+    for t, live in enumerate(seen):
+        factor = max(9 / (10 + t), 0.5)
+        expected = [average + factor * (new - average) for average, new in zip(expected, live, strict=True)]
+    assert len(stage.averages) == 2
+    for average, by_hand in zip(stage.averages, expected, strict=True):
+        torch.testing.assert_close(weights(average.network), by_hand)
+
+
+@pytest.mark.parametrize("ema", [None, 0.9])
+def test_teachers_are_the_weight_averages_where_there_are_any(ema, make_task, make_net):
+    stage = build(make_task(), replace(RECIPE, epochs=1, ema=ema), make_net(), make_net(seed=1))
+    stage.fit()
+    expected = stage.networks if ema is None else [average.network for average in stage.averages]
+    assert [id(teacher) for teacher in stage.objective.teachers] == [id(network) for network in expected]
+
+
+@pytest.mark.parametrize("how", ["copy", "recompute"])
+def test_statistics_of_an_average_are_copied_or_taken_afresh(how, make_task, make_net):
+    """Afresh means over all that is learnt from (80 rows, one batch of at most 256), not a running mean."""
+    stage = build(make_task(), replace(RECIPE, ema=0.5, ema_batchnorm=how), make_net())
+    stage.fit()
+    (average,), (network,) = stage.averages, stage.networks
+    assert torch.equal(buffers(average.network), buffers(network)) == (how == "copy")
+    counted = [int(norm.num_batches_tracked) for norm in batchnorms(average.network.module)]
+    assert counted == [12 if how == "copy" else 1] * 3
+
+
+# --- BatchNorm -----------------------------------------------------------------------------------------------
+
+
+def test_batchnorm_forgets_as_fast_as_the_recipe_says(make_task, make_net):
+    """From 0, one step leaves the momentum times the mean of its batch."""
+    means = []
+    for momentum in (0.1, 0.4):
+        stage = build(make_task(), replace(RECIPE, epochs=1, batch=80, batchnorm_momentum=momentum), make_net())
+        stage.fit()
+        means.append(batchnorms(stage.network.module)[0].running_mean)
+    assert means[0].abs().max() > 0
+    torch.testing.assert_close(means[1], 4 * means[0])
+
+
+# --- optimisers ----------------------------------------------------------------------------------------------
+
+GRADIENTS = (2.0, -1.0, 0.5)
+
+
+def trained(recipe: Recipe) -> float:
+    """A single weight of 1 after some steps, each with a gradient of its own."""
+    network = Network(nn.Linear(1, 1, bias=False), torch.device("cpu"))
+    weight = network.module.weight
+    nn.init.ones_(weight)
+    optimiser = build_optimiser([network], recipe, torch.tensor(recipe.lr))
+    for gradient in GRADIENTS:
+        weight.grad = torch.full_like(weight, gradient)
+        optimiser.step()
+    return weight.item()
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+@pytest.mark.parametrize("momentum", [0.9, 0.5])
+def test_sgd_has_the_momentum_of_the_recipe(momentum, nesterov):
+    """v ← μ v + g; the step is lr v, or by Nesterov lr (g + μ v)."""
+    w, v = 1.0, 0.0
+    for g in GRADIENTS:
+        v = momentum * v + g
+        w -= 0.1 * (g + momentum * v if nesterov else v)
+    assert trained(Recipe(lr=0.1, momentum=momentum, nesterov=nesterov, weight_decay=0)) == pytest.approx(w)
+
+
+def test_adam_by_hand():
+    """β of .9 and .999, as Adam and MixMatch have them."""
+    w, m, v = 1.0, 0.0, 0.0
+    for t, g in enumerate(GRADIENTS, 1):
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        w -= 0.02 * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)) ** 0.5 + 1e-8)
+    assert trained(Recipe(optimiser="adam", lr=0.02, weight_decay=0)) == pytest.approx(w, rel=1e-5)
+
+
+# --- views and where inputs live -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scoring, same", [("plain", True), ("augmented", False)])
+def test_augmented_scoring_takes_another_crop_every_epoch(scoring, same, make_task, make_net):
+    """The network is the same both times: only the view can differ."""
+    stage = build(make_task(), replace(RECIPE, scoring=scoring), make_net())
+    first, second = (stage.score(epoch, np.arange(96)).loss for epoch in (0, 1))
+    assert torch.equal(first, second) == same
+
+
+def test_a_memory_map_stays_on_the_disk(make_task, tiny, tmp_path):
+    """On a CPU what is in memory is held there anyway; of what is not, only a batch at a time."""
+    np.save(tmp_path / "pictures.npy", tiny.inputs)
+    mapped = replace(tiny, inputs=np.load(tmp_path / "pictures.npy", mmap_mode="r"))
+    assert make_task(dataset=tiny).resident()
+    assert not make_task(dataset=mapped).resident()
+    assert make_task(dataset=mapped, path="resident").resident()

@@ -1,0 +1,197 @@
+"""What settings say reaches the methods: the score, the nets, the recipes, the windows, the knobs of the selection."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from smallloss import methods
+from smallloss.criterion.selection import SAFETY_LEVEL, select
+from smallloss.learning.recipe import Recipe
+from smallloss.learning.stage import Stage
+from smallloss.methods import co_teaching, out_of_sample, presets, rsl_wm, unknown_noise
+from smallloss.methods.mixmatch import MixMatchSettings
+from smallloss.methods.small_loss import Noise, choose
+from smallloss.outcome import parts_of
+
+RECIPE = Recipe(epochs=3, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
+NOISE = Noise(noise_rate=0.2)
+
+
+def settings(**changes: Any) -> presets.Settings:
+    how = MixMatchSettings(steps_per_epoch=3, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average")
+    small = presets.Settings("test", "small-convnet", RECIPE, RECIPE, replace(RECIPE, epochs=5, batch=8, ema=0.9), how)
+    return presets.change(small, changes)
+
+
+class Flat(nn.Module):
+    """Another net than the one that ranks."""
+
+    def __init__(self, classes: int, in_shape: tuple[int, ...]) -> None:
+        super().__init__()
+        self.head = nn.Linear(int(np.prod(in_shape)), classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(x.flatten(1))
+
+
+# --- what ranks, and what learns -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("score", ["mean_loss", "mean_margin", "last_loss"])
+def test_rsl_ranks_by_the_score_that_is_set(score, make_task):
+    task, how = make_task(), settings(score=score)
+    learned = methods.get("rsl").train(task, how, NOISE)
+    scores = {name: learned.ledger.score(name) for name in ("mean_loss", "mean_margin", "last_loss")}
+    assert [name for name, values in scores.items() if np.array_equal(values, learned.score)] == [score]
+    assert np.array_equal(learned.selection.score, scores[score][task.train])
+
+
+@pytest.mark.parametrize("method", ["rsl", "rsl_wm"])
+def test_the_final_net_learns_from_the_selection_and_the_other_one_ranks(method, make_task):
+    learned = methods.get(method).train(make_task(), settings(final_net=Flat), NOISE)
+    assert isinstance(learned.fitted.network.module, Flat)
+    assert learned.net is Flat
+    assert not isinstance(learned.stages["stage1"].network.module, Flat)
+
+
+def test_rsl_retrains_by_its_own_recipe(make_task):
+    """Of 80 examples 59 are kept: 4 batches of 16, not 2 of 32."""
+    how = settings(**{"rsl.epochs": 2, "rsl.batch": 16, "rsl.lr": 0.05})
+    learned = methods.get("rsl").train(make_task(), how, NOISE)
+    assert learned.selection.mask.sum() == 59
+    assert learned.fitted.recipe is how.rsl
+    assert [row["steps"] for row in learned.fitted.history] == [4, 4]
+    assert [row["steps"] for row in learned.stages["stage1"].history] == [3, 3, 3]
+
+
+# --- the selection -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "knob, value",
+    [
+        ("beta", 0.5),
+        ("gamma", 1.0),
+        ("kappa", 2.0),
+        ("weight_max", "class"),
+        ("rounding", "raw"),
+        ("class_size", "nominal"),
+    ],
+)
+def test_every_knob_of_the_selection_counts(knob, value, make_task):
+    """Rates and a prior under which each changes something: 12 of the first class are 11.999... in floats."""
+    task, how = make_task(), replace(settings(), **{knob: value})
+    task.train = _of_each_class(task.dataset.labels, (20, 30, 15))
+    labels, score = task.dataset.labels[task.train], np.random.default_rng(0).random(96)
+    noise = Noise(noise_rate=[0.2, 0.1, 0.1], prior=[0.2, 0.5, 0.3])
+    known: dict[str, Any] = {"noise_rate": noise.noise_rate, "prior": noise.prior, "classes": [0, 1, 2]}
+    plain, asked = (select(score[task.train], labels, **known, **own) for own in ({}, {knob: value}))
+    assert not np.array_equal(plain.weight, asked.weight)
+    chosen = choose(task, how, noise, score)
+    assert chosen.quota.num.tolist() == asked.quota.num.tolist()
+    assert np.array_equal(chosen.weight, asked.weight)
+
+
+def _of_each_class(labels: np.ndarray, counts: tuple[int, ...]) -> np.ndarray:
+    return np.sort(np.concatenate([np.flatnonzero(labels == k)[:count] for k, count in enumerate(counts)]))
+
+
+# --- networks that must differ -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", [rsl_wm, co_teaching])
+def test_two_networks_start_apart(module, make_task, monkeypatch):
+    """From equal weights neither would teach the other anything."""
+    started: list[list[Tensor]] = []
+
+    class Watched(Stage):
+        def __init__(self, task: Any, name: str, objective: Any, recipe: Any, modules: Any, **rest: Any) -> None:
+            started.append([next(one.parameters()).detach().clone() for one in modules])
+            super().__init__(task, name, objective, recipe, modules, **rest)
+
+    monkeypatch.setattr(module, "Stage", Watched)
+    module.train(make_task(), settings(**{"mixmatch.networks": 2}), NOISE)
+    ((first, second),) = started
+    assert not torch.equal(first, second)
+
+
+# --- the second look -----------------------------------------------------------------------------------------
+
+
+def test_after_a_second_look_held_out_rows_are_ranked_by_stage_2_too(make_task):
+    task, how = make_task(), settings(**{"mixmatch.rounds": 2})
+    learned = methods.get("rsl_wm").train(task, how, NOISE)
+    ledgers = {name: stage.ledger for name, stage in learned.stages.items()}
+    train, held_out = parts_of(task, how, NOISE, learned)
+    for part in (train, held_out):
+        assert np.array_equal(part.selection.score, ledgers["rsl_wm"].mean_loss[part.index])
+        assert not np.array_equal(part.selection.score, ledgers["stage1"].mean_loss[part.index])
+    assert np.array_equal(held_out.index, task.held_out)
+
+
+def test_the_second_look_does_not_count_the_first_epochs(make_task):
+    """It comes after all 5: those from the second half of the way there, epochs 2, 3 and 4, are scored."""
+    how = settings(**{"mixmatch.rounds": 2, "mixmatch.look_at": 1.0})
+    ledger = methods.get("rsl_wm").train(make_task(), how, NOISE).ledger
+    assert ledger.count.tolist() == [3] * 96
+    assert ledger.curves.start == how.mixmatch.score_from(5) == 2
+
+
+def test_every_step_mixes_other_partners(make_task):
+    task, how = make_task(), settings()
+    chosen = choose(task, how, NOISE, np.arange(96.0))
+    objective = rsl_wm.WeightedMixMatch(task, "rsl_wm", chosen, how.rsl_wm, how.mixmatch, lambda ledger: chosen)
+    partners = torch.cat([objective.plan(epoch)[0].tables["partner"][:, 0] for epoch in (0, 1)])
+    assert len({tuple(row) for row in partners.tolist()}) == 6
+
+
+# --- rates that nobody knows ---------------------------------------------------------------------------------
+
+
+def test_half_trainings_are_as_long_as_said_and_judge_in_the_window_alone(make_task, monkeypatch):
+    """Two thirds of 6 epochs are 4, of which the window takes the last two. Held-out rows are judged by both halves."""
+    made: list[Any] = []
+
+    class Watched(out_of_sample.HalfTraining):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            self.judged: list[Tensor] = []
+            made.append(self)
+
+        def after_epoch(self, stage: Stage, epoch: int) -> dict[str, float]:
+            self.judged.append(stage.probabilities(self.others))
+            return super().after_epoch(stage, epoch)
+
+    monkeypatch.setattr(out_of_sample, "HalfTraining", Watched)
+    task = make_task()
+    found = out_of_sample.out_of_sample(task, settings(**{"window": "0.5,1", "stage1.epochs": 6}))
+    for half in made:
+        assert len(half.judged) == 4
+        late, alone = torch.stack(half.judged[2:]).mean(0).numpy(), np.isin(half.others, task.train)
+        np.testing.assert_allclose(found[half.others[alone]], late[alone], rtol=1e-5)
+    out_of_sample.out_of_sample(task, settings(half_epochs=1.0))
+    assert [len(half.judged) for half in made] == [4, 4, 3, 3]
+
+
+def test_duplicates_go_into_the_same_half(make_task, tiny):
+    """Rows 40 to 79 repeat rows 0 to 39, under other labels."""
+    tiny.inputs[40:80] = tiny.inputs[:40]
+    half = out_of_sample._halves(make_task(dataset=tiny))
+    assert half[40:].tolist() == half[:40].tolist()
+    assert 10 < half[:40].sum() < 30
+
+
+def test_estimated_rates_come_with_their_upper_ends_and_the_prior(make_task):
+    task, how = make_task(), settings()
+    found = unknown_noise.learn_noise(task, how)
+    estimated = found.estimate
+    assert np.array_equal(found.noise.upper, estimated.upper(SAFETY_LEVEL))
+    assert (found.noise.upper >= found.noise.noise_rate).all()
+    assert np.array_equal(found.noise.prior, estimated.prior)
+    given = unknown_noise.learn_noise(task, how, Noise(prior="uniform")).noise
+    assert given.prior == "uniform"
+    assert np.array_equal(given.noise_rate, estimated.noise_rate)
