@@ -18,7 +18,7 @@ Gamma = float | Literal["middle", "none"]
 Rounding = Literal["safe", "raw"]
 ClassSize = Literal["observed", "nominal"]
 
-# 0.7 * 10 is 6.999... in floats. This much is forgiven before rounding down, unless rounding is "raw".
+# (1 - 0.56) * 25 is 10.999... in floats. This much is forgiven before rounding down, unless rounding is "raw".
 SLACK = 1e-9
 
 
