@@ -46,7 +46,8 @@ DEPENDS = "This noise seems to depend on the individual example, which the theor
 
 TOO_WEAK = (
     "the network may be too weak to tell its own mistakes from wrong labels, so the estimated noise may be far off; "
-    "use a stronger network (for pictures a pretrained one, --backbone), or check 60 examples by hand (smallloss audit)."
+    "use a stronger network (for pictures a pretrained one, --backbone), or check 60 examples by hand (smallloss "
+    "audit)."
 )
 WEAK_RATES = (
     "The network may be too weak for the estimated noise rates; the answers by hand vouch for the kept examples, not "
