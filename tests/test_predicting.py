@@ -77,6 +77,13 @@ def test_one_photo_a_table_of_paths_and_arrays_say_the_same(photos):
     assert by_array["predicted_probability"] == pytest.approx(by_table["predicted_probability"])
 
 
+def test_a_path_is_no_picture(photos):
+    run = made()
+    for path in ("new", photos / "new", [photos / "new" / "60-is-0.png"]):
+        with pytest.raises(InputError, match=r"X is a path; sl\.predict\(run, path\) takes files and folders"):
+            run.predict(path)
+
+
 def test_many_are_predicted_in_parts(photos, monkeypatch):
     made()
     whole = sl.predict("run", "new")
