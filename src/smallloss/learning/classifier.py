@@ -52,9 +52,7 @@ class Classifier:
     def predict_proba(self, X: Any) -> np.ndarray:
         """g(x): [n, c], the columns in the order of `classes`."""
         if isinstance(X, str | Path) or (not isinstance(X, np.ndarray) and any(isinstance(one, Path) for one in X)):
-            raise InputError(
-                "X is a path; sl.predict(run, path) takes files and folders, as `smallloss predict` does."
-            )
+            raise InputError("X is a path; sl.predict(run, path) takes files and folders, as `smallloss predict` does.")
         if not len(X):
             return np.empty((0, len(self.classes)))
         if self._backbone is not None and not self.seen.are_features(as_array(X)):
