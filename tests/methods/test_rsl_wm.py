@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from smallloss.errors import InputError
-from smallloss.learning import stage
+from smallloss.learning import stage, views
 from smallloss.learning.recipe import Recipe
 from smallloss.methods import presets, rsl_wm
 from smallloss.methods.mixmatch import MixMatchSettings
@@ -113,3 +113,18 @@ def test_networks_that_judge_together_are_counted(make_task):
     task = make_task()
     learned = train(task, settings(**{"mixmatch.networks": 2}), NOISE)
     assert accuracy_of(task, "rsl_wm", learned).net == "2 x small-convnet"
+
+
+def test_a_loader_reads_the_two_views_of_an_example_once(make_task, monkeypatch):
+    asked = []
+    load = views.Inputs.load
+    monkeypatch.setattr(
+        views.Inputs, "load", lambda self, rows: (asked.append([len(one) for one in rows]), load(self, rows))[1]
+    )
+    streamed = train(make_task(path="streaming"), settings(), NOISE)
+    assert [16, 16, 16] in asked  # of batches of 8: the labelled, and the unlabelled that are seen twice
+    resident = train(make_task(), settings(), NOISE)
+    for one, other in zip(
+        streamed.fitted.network.module.parameters(), resident.fitted.network.module.parameters(), strict=True
+    ):
+        assert torch.equal(one, other)

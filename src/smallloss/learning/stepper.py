@@ -44,6 +44,7 @@ class Stepper:
         self.clock = torch.zeros(1, dtype=torch.long, device=device)
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
         self.plan: Plan | None = None
+        self._starts: dict[str, int] = {}  # where the rows of each view begin in what a loader brings
         self._graphs: dict[tuple[object, ...], tuple[Plan, torch.cuda.CUDAGraph]] = {}
 
     def tensors(self) -> dict[str, Tensor]:
@@ -69,9 +70,13 @@ class Stepper:
     def _stream(self, plan: Plan) -> None:
         self.plan = plan
         self.position.zero_()
-        indices = {name: views.index.cpu().numpy() for name, views in plan.views.items()}
-        rows = [np.concatenate([table[step] for table in indices.values()]) for step in range(plan.steps)]
-        for raw in self.inputs.load(rows):
+        # Two views of the same examples (MixMatch's) are read once: those whose index is the very same table.
+        distinct = {id(views.index): views.index for views in plan.views.values()}
+        ends = np.cumsum([0, *(table.shape[1] for table in distinct.values())]).tolist()
+        place = dict(zip(distinct, ends, strict=False))
+        self._starts = {name: place[id(views.index)] for name, views in plan.views.items()}
+        tables = [table.cpu().numpy() for table in distinct.values()]
+        for raw in self.inputs.load([np.concatenate([table[step] for table in tables]) for step in range(plan.steps)]):
             self._step(raw)
 
     def _replay(self, plan: Plan, everything: dict[str, Tensor]) -> None:
@@ -122,11 +127,10 @@ class Stepper:
 
     def _batch(self, raw: Tensor | None) -> Batch:
         assert self.plan is not None
-        index, inputs, start = {}, {}, 0
+        index, inputs = {}, {}
         for name, views in self.plan.views.items():
             row = views.map(self._row)
-            share = None if raw is None else raw[start : start + len(row.index)]
-            start += len(row.index)
+            share = None if raw is None else raw[self._starts[name] :][: len(row.index)]
             index[name], inputs[name] = row.index, self.inputs.see(row, share)
         return Batch(index, inputs, {name: self._row(table) for name, table in self.plan.tables.items()})
 
