@@ -226,5 +226,5 @@ def test_what_is_no_run(tmp_path):
     with pytest.raises(InputError, match=r"There is no model at .*model.safetensors: a finished run leaves one"):
         sl.load_classifier(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"0" * 100)
-    with pytest.raises(InputError, match=r"is not a model that smallloss wrote, or is cut short"):
+    with pytest.raises(InputError, match=r"is not a model that this version of smallloss wrote, or is cut short"):
         sl.load_classifier(tmp_path)

@@ -171,3 +171,5 @@ def test_a_place_has_no_way_back_in_it(tmp_path, monkeypatch):
     assert place("here") == tmp_path / "gone" / "on" / "here"
     (tmp_path / "link").symlink_to(tmp_path / "gone")
     assert place(tmp_path / "link" / "x") == tmp_path / "link" / "x"
+    assert place("../../link") == tmp_path.resolve() / "link"
+    assert place("../..") == tmp_path.resolve()

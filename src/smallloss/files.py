@@ -47,9 +47,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def place(path: str | os.PathLike[str]) -> Path:
-    """Where it is, from the root and without `..`: a link or a run must not break when a folder on the way goes."""
+    """Where it is, from the root and without `..`: a link or a run must not break when a folder on the way goes.
+
+    Its own name stays, be it a link: whoever may not write through one must still see it.
+    """
     whole = Path(path).expanduser().absolute()
-    return whole.resolve() if ".." in whole.parts else whole
+    if ".." not in whole.parts:
+        return whole
+    return whole.resolve() if whole.name == ".." else whole.parent.resolve() / whole.name
 
 
 def is_leftover(name: str) -> bool:

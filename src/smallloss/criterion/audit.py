@@ -57,7 +57,7 @@ def draw(
     strata = ((free & selection.mask, kept), (free & ~selection.mask, dropped))
     index = np.concatenate([_first(np.flatnonzero(stratum), key, wanted) for stratum, wanted in strata])
     if not len(index):
-        asked = " or ".join(name for name, wanted in (("kept", kept), ("dropped", dropped)) if wanted) or "any"
+        asked = " or ".join(name for name, wanted in (("kept", kept), ("dropped", dropped)) if wanted)
         raise InputError(f"There is no {asked} example left to check: all that were trained on have an answer.")
     index = index[np.argsort(key[index])]
     return Sample(index, selection.mask[index])

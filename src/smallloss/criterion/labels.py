@@ -1,6 +1,5 @@
 """Labels of any type as class numbers: strings, gaps and negative ids are all welcome."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -76,7 +75,7 @@ def require_one_order(classes: np.ndarray) -> None:
 
 def by_class(what: str, values: Any, names: list[Any], notes: list[str]) -> Any:
     """A number or vector as it is; a mapping, or what has keys like one (a Series), in the order of the classes."""
-    if not isinstance(values, Mapping) and not (hasattr(values, "keys") and hasattr(values, "items")):
+    if not hasattr(values, "items"):
         return values
     values, known = dict(values.items()), set(names)
     unknown = [label for label in values if label not in known]

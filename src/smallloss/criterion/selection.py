@@ -222,11 +222,12 @@ def select(
         prior = found.prior if prior is None else prior
         notes += [f"The noise rates are estimated: {found.evidence}", *found.notes]
     p = prior_of(prior, transition, labelled, names, notes)
+    high = by_class("upper", upper, names, notes)
     quota = quotas(
         n,
         rates_of(noise_rate, transition, p, names, notes),
         p,
-        upper=None if upper is None else by_class("upper", upper, names, notes),
+        upper=high,
         least=least,
         beta=beta,
         gamma=gamma,
@@ -236,9 +237,8 @@ def select(
     )
     # A nominal class size may allow more than (1 - eta_k) n_k; what is selected is never called likely wrong.
     trusted = np.maximum(whole_part((1 - quota.noise_rate) * n), quota.num)
-    if upper is not None:
-        high = np.asarray(by_class("upper", upper, names, []))
-        trusted = _spare(trusted, n, quota.noise_rate, high, names, notes)
+    if high is not None:
+        trusted = _spare(trusted, n, quota.noise_rate, np.asarray(high), names, notes)
     return Selection(
         score=values,
         classes=classes,

@@ -51,7 +51,7 @@ class Classifier:
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """g(x): [n, c], the columns in the order of `classes`."""
-        if isinstance(X, str | Path) or (not isinstance(X, np.ndarray) and any(isinstance(one, Path) for one in X)):
+        if isinstance(X, str | Path) or (isinstance(X, list | tuple) and any(isinstance(one, Path) for one in X)):
             raise InputError("X is a path; sl.predict(run, path) takes files and folders, as `smallloss predict` does.")
         if not len(X):
             return np.empty((0, len(self.classes)))
@@ -111,8 +111,7 @@ def load_classifier(run: str | Path, *, net: Any = None, backbone: Any = None, d
     module or function, where it was given one that has no name.
     """
     path = Path(run) / MODEL if Path(run).is_dir() else Path(run)
-    facts, weights = _read(path)
-    seen = Seen.from_dict(facts)
+    facts, seen, weights = _read(path)
     own = net if net is not None else _known(facts["net"], path)
     modules = [build(own, classes=len(seen.classes), in_shape=seen.in_shape) for _ in range(facts.get("networks", 1))]
     module = Ensemble(modules) if "networks" in facts else modules[0]
@@ -126,15 +125,18 @@ def load_classifier(run: str | Path, *, net: Any = None, backbone: Any = None, d
     return Classifier(Network(module, pick_device(device)), seen, facts["net"], _backbone(facts, backbone, path))
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+def _read(path: Path) -> tuple[dict[str, Any], Seen, dict[str, torch.Tensor]]:
     if not path.is_file():
         raise InputError(f"There is no model at {path}: a finished run leaves one, named {MODEL}, in its folder.")
     try:
         with safe_open(str(path), framework="pt") as file:
             facts = json.loads((file.metadata() or {})["smallloss"])
-            return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+            return facts, Seen.from_dict(facts), weights
     except (SafetensorError, KeyError, json.JSONDecodeError) as error:
-        raise InputError(f"{path} is not a model that smallloss wrote, or is cut short ({error}).") from error
+        raise InputError(
+            f"{path} is not a model that this version of smallloss wrote, or is cut short ({error})."
+        ) from error
 
 
 def _known(net: str, path: Path) -> str:
