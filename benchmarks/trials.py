@@ -3,7 +3,7 @@
     python benchmarks/trials.py --data FOLDER cifar10/uniform/0.5 base rsl_wm.lr=0.1,rsl_wm.weight_decay=1e-3
 
 Each trial is one argument: settings with commas between them. `base` is the preset as it is. A trial may begin where an
-earlier one stood after some epochs: `base@35:mixmatch.mix_until=0.8` is that setting from epoch 35 of `base` on.
+earlier one stood after some epochs: `base@35:mixmatch.lambda_u=30` is that setting from epoch 35 of `base` on.
 """
 
 import argparse

@@ -37,7 +37,7 @@ class Weak:
 
 def able(**changes) -> Ability:
     facts = {"surest": 0.9, "overall": 0.81, "error": 0.0, "chance": 0.1, "resolved": 0.0, "unfit": 0.0}
-    return Ability(**facts | {"learnt": False, "climbs": True, "follows": True} | changes)
+    return Ability(**facts | {"fits": 0.0, "learnt": False, "climbs": True, "follows": True} | changes)
 
 
 @pytest.fixture(scope="module", params=["uniform:0", "uniform:0.2", "structured:0.3"])
@@ -124,6 +124,8 @@ def test_of_what_a_training_counts_that_does_not_fit_right_labels_half_is_believ
     assert able(overall=0.5, unfit=0.025).believed == 0.75
     assert able(overall=0.5, unfit=0.0).believed == 1.0  # it fits all that is surely right
     assert able(overall=0.89, unfit=0.2).believed == 1.0  # an able network is not doubted
+    assert able(overall=0.5, unfit=0.2, fits=0.5).believed == 0.75
+    assert able(overall=0.5, unfit=0.2, fits=1.0).believed == 1.0  # what fits wrong labels misses no right ones
 
 
 def test_a_training_that_contradicts_what_is_right_is_believed_by_half(weak):
@@ -143,6 +145,15 @@ def test_a_training_that_contradicts_what_is_right_is_believed_by_half(weak):
     truth = weak.rates
     assert np.abs(found.noise_rate - truth).mean() < np.abs(counted.noise_rate - truth).mean()
     assert ((found.low <= truth) & (truth <= found.high)).all()
+
+
+def test_a_training_that_learnt_hard_labels_more_than_easy_ones_is_believed(weak):
+    """It contradicts one in ten labels that the other network agrees with, but fits what is harder: that is noise which
+    both learnt, not a training that cannot fit."""
+    rng, table = np.random.default_rng(0), count(weak.P, weak.labels, C, None)
+    evenly, less = (rng.random(len(table.ahead)) < share for share in (0.2, np.where(table.ahead < 0.3, 0.3, 0.1)))
+    assert estimate(weak.P, weak.labels, contradicted=evenly).believed < 0.6
+    assert estimate(weak.P, weak.labels, contradicted=less).believed == 1.0
 
 
 def test_what_the_surest_agree_with_by_chance_says_nothing():

@@ -165,17 +165,6 @@ def test_lambda_u_rises_over_the_whole_run_by_default(make_task):
     close(table, 75.0 * torch.arange(50) / 50)
 
 
-def test_nothing_is_mixed_in_the_last_part_of_a_run_that_asks_for_it(make_task):
-    """10 epochs of 5 steps: after 7 tenths of them, from step 35 on, each example is itself."""
-    task = make_task()
-    always, until = objective(task, mix_per="example"), objective(task, mix_per="example", mix_until=0.7)
-    mixed = torch.cat([always.plan(epoch)[0].tables["lam"] for epoch in range(10)])
-    some = torch.cat([until.plan(epoch)[0].tables["lam"] for epoch in range(10)])
-    assert torch.equal(some[:35], mixed[:35])
-    assert (some[35:] == 1).all()
-    assert (mixed < 1).any(2).all()
-
-
 def test_lambda_u_stays_at_the_top_after_a_shorter_ramp(make_task):
     step = objective(make_task(), lambda_u=15.0, ramp=0.3)
     table = torch.cat([step.plan(epoch)[0].tables["lambda_u"] for epoch in range(10)])
@@ -282,7 +271,6 @@ def test_state_round_trip(make_task):
         ({"rounds": 3}, "rounds is 3; it must be 1 or 2"),
         ({"look_at": 3.0}, r"look_at is 3.0; it must lie in \[0, 1\]"),
         ({"second_beta": 2.0}, r"second_beta is 2.0; it must lie in \[0, 1\]"),
-        ({"mix_until": 1.5}, r"mix_until is 1.5; it must lie in \[0, 1\]"),
         ({"ramp": -1.0}, "ramp is -1.0; it must be at least 0"),
     ],
 )

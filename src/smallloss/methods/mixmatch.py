@@ -32,7 +32,6 @@ HELP = {
     "lambda_u": ("Weight of the loss on unlabeled examples.", "from 0"),
     "ramp": ("Share of the stage over which `lambda_u` rises from 0.", "from 0"),
     "mix_per": ("One mixing coefficient per step, or one per example.", "`step`, `example`"),
-    "mix_until": ("Share of the stage after which examples are seen as they are, no longer mixed.", "in [0, 1]"),
     "guess_by": ("What guesses labels: the network, or the average of its weights.", "`network`, `average`"),
     "networks": ("Number of networks that guess and judge together.", "a whole number from 1"),
     "rounds": ("With 2, the examples are ranked and selected a second time part-way through.", "1 or 2"),
@@ -51,7 +50,6 @@ class MixMatchSettings:
     lambda_u: float = 75.0
     ramp: float = 1.0  # share of the run over which lambda_u rises; Google's code: 16,384 steps
     mix_per: str = "step"  # one mixing coefficient a step (authors) or an example (Google's code)
-    mix_until: float = 1.0  # share of the run after which nothing is mixed any more
     guess_by: str = "network"  # or "average": the weight average guesses, as a teacher
     networks: int = 1  # more guess together, each mixes anew, and all judge together
     rounds: int = 1  # 2: a second look at the ranking part-way through
@@ -69,7 +67,7 @@ class MixMatchSettings:
         for name in ("lambda_u", "ramp"):
             if not getattr(self, name) >= 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0")
-        for name in ("mix_until", "look_at", "second_beta"):
+        for name in ("look_at", "second_beta"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must lie in [0, 1]")
         if self.networks < 1:
@@ -149,10 +147,9 @@ class WeightedMixMatch(Objective):
         ]
 
     def _lam(self, name: str, times: list[int], slots: Tensor) -> Tensor:
-        """λ' = max(λ, 1 − λ), λ ~ Beta(α, α); 1 in the steps that are past mixing."""
+        """λ' = max(λ, 1 − λ), λ ~ Beta(α, α)."""
         lam = self.task.draws.beta(self.how.alpha, f"{name}/lambda", times, slots)
-        past = torch.tensor(times, device=lam.device) >= self.how.mix_until * self.total_steps(self.recipe.epochs)
-        return torch.where(past[:, None], 1.0, torch.maximum(lam, 1 - lam))
+        return torch.maximum(lam, 1 - lam)
 
     def _views(self, which: str, times: list[int], index: Tensor) -> Views:
         slots = self.task.draws.slots(self.recipe.batch)

@@ -34,7 +34,8 @@ class Ability:
     chance: what the surest would agree with, were they dealt out among the labels blindly. resolved: how far the
     training on everything is believed; learnt: whether it knows labels by heart. climbs: whether agreement may still
     grow among the surest; follows: whether labels differ from predictions as these expect it, as the network's own
-    mistakes do. unfit: the share of right labels that the training on everything contradicts (0 where nobody looked).
+    mistakes do. unfit: the share of right labels that the training on everything contradicts (0 where nobody looked);
+    fits: from 0 to 1, whether it fits even wrong labels, and hard ones more than easy ones.
     """
 
     surest: float
@@ -46,6 +47,7 @@ class Ability:
     climbs: bool
     follows: bool
     unfit: float
+    fits: float
 
     @property
     def kept(self) -> float:
@@ -87,9 +89,11 @@ class Ability:
         """The share of the counted rates that is believed: all, or down to half where they are doubted.
 
         A training that contradicts labels which are right cannot tell wrong ones either. The truth then lies anywhere
-        between no wrong label and all that were counted, and the middle is the safest guess.
+        between no wrong label and all that were counted, and the middle is the safest guess. But where harder examples
+        are contradicted less often than easy ones, even wrong labels were learnt, and hardly a right one was missed:
+        what is contradicted then, though predictions out of sample agree with it, is noise that they learnt too.
         """
-        return 1 - self.pull * min(self.unfit / UNFIT, 1.0) / 2
+        return 1 - self.pull * (1 - self.fits) * min(self.unfit / UNFIT, 1.0) / 2
 
     @property
     def misled(self) -> float:
@@ -120,6 +124,7 @@ def ability(table: Counts, labels: Codes, found: Slope, against: Contradicted | 
         climbs=max(found.climb, 0.0) + found.climb_error > FLAT,
         follows=found.shift > SHIFT,
         unfit=0.0 if against is None else against.unfit,
+        fits=0.0 if against is None else min(against.at_least / LEARNT, 1.0),
     )
 
 
