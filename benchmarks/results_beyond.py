@@ -38,7 +38,7 @@ def estimation() -> str:
         "## Estimated noise rates (`estimation.jsonl`, `estimation_cpu.jsonl`)\n\nMean absolute error of the rate per "
         "observed class, truth being the realised share; the intervals' coverage of the classes and mean width; F1 of "
         "`is_label_issue` beside cleanlab's `find_label_issues` on the same probabilities. Stage 1 and two "
-        "half-trainings of `fast`. On CIFAR-100, whose half-trainings are right for 48 and 61 % of the examples, the "
+        "half-trainings of `fast`. On CIFAR-100, whose half-trainings are right for 48 to 61 % of the examples, the "
         "network is called too weak, and the intervals reach down to 0:\n\n"
         + table(head, _estimates(now))
         + "\nMeasured before, with the mean margin of stage 1 as evidence in place of its last predictions:\n\n"
