@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 import smallloss as sl
-from smallloss.auditing import audit, read_back, read_run
+from smallloss.audited_run import read_run
+from smallloss.auditing import audit, read_back
+from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.estimate import Estimate
 from smallloss.criterion.trust import judge
 from smallloss.data.npz import read_npz
@@ -96,6 +98,17 @@ def test_without_answers_the_folder_gives_the_verdict_of_the_run(digits: tuple[s
     assert run.estimate is not None
     verdict = judge(Estimate.from_saved(run.estimate, kept), run, kept["probabilities"], run.classes[run.class_index])
     assert verdict.headline in html.unescape((run.folder / "report.html").read_text("utf-8"))
+
+
+def test_answers_on_the_suspicious_alone_leave_the_verdict_as_it_was(digits: tuple[str, Path], tmp_path: Path) -> None:
+    """They say nothing of the kept examples."""
+    folder = tmp_path / "run"
+    shutil.copytree(digits[1], folder)
+    audit(folder, suspicious=30)
+    result = read_back(folder, filled_in(folder, tmp_path / "answers.csv"))
+    assert isinstance(result.verdict, DataVerdict)
+    assert result.verdict.audited is None
+    assert result.verdict.headline in html.unescape((folder / "report.html").read_text("utf-8"))
 
 
 def test_a_run_of_an_earlier_version_says_why_it_has_no_verdict(digits: tuple[str, Path], tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ LAYERS = [
     {"report"},
     {"integrations"},
     {"noise", "preparing", "choices", "outcome", "finished", "run_files"}
-    | {"jobs", "auditing", "cleaning", "exporting", "predicting"},
+    | {"jobs", "audited_run", "audit_answers", "auditing", "cleaning", "exporting", "predicting"},
     {"cli"},
     {"__main__"},
 ]

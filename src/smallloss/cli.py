@@ -220,24 +220,27 @@ def audit(
     labels: Annotated[Path | None, _option("FILE", "--labels of the run, if it had them.")] = None,
     kept: Annotated[int, _option("N", "Kept examples to check.", min=0)] = 40,
     dropped: Annotated[int, _option("N", "Dropped examples to check.", min=0)] = 20,
+    suspicious: Annotated[int | None, _option("N", "Instead: the N most suspicious, the worst first.", min=1)] = None,
     seed: Annotated[int, _option("N", "Seed of the random draw.", min=0)] = 0,
 ) -> None:  # fmt: skip
-    """Draw examples to check by hand; with --answers, say what the answers show."""
+    """Draw examples to check by hand, or go through the most suspicious; with --answers, say what the answers show."""
     from smallloss import auditing
+    from smallloss.audited_run import FOLDER
     from smallloss.report.audit_words import how_many, next_run
 
     if answers is not None:
         print(auditing.read_back(run, answers))
-        written = (run / auditing.FOLDER / name for name in (auditing.RATES, auditing.CORRECTIONS))
+        written = (run / FOLDER / name for name in (auditing.RATES, auditing.CORRECTIONS))
         print(f"\n{next_run(read_config(run), *written)}")
         return
     from smallloss.data.source import load
     from smallloss.preparing import data_of_run
+    from smallloss.report.audit_page import SUSPICIOUS
 
     dataset = data_of_run(run) if data is None else load(data, label=label, labels=labels)
-    table, page = auditing.audit(run, kept=kept, dropped=dropped, seed=seed, dataset=dataset)
+    table, page = auditing.audit(run, kept=kept, dropped=dropped, suspicious=suspicious, seed=seed, dataset=dataset)
     print(f"{page}  (open it in a browser, answer from the keyboard, save)\n{table}  (the same questions as a table)")
-    print(how_many(table, kept, dropped))
+    print(how_many(table, {"kept": kept, "dropped": dropped} if suspicious is None else {SUSPICIOUS: suspicious}))
     if dataset is None:
         print("Examples are shown by id only, because the data of the run was not found: name it with --data.")
 

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,7 +17,15 @@ from PIL import Image
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
 from smallloss.data.table_files import write_table
-from smallloss.report.audit_page import COLUMNS, LONGEST_SIDE, Question, audit_page, shown_inputs, write_audit_page
+from smallloss.report.audit_page import (
+    COLUMNS,
+    LONGEST_SIDE,
+    SUSPICIOUS,
+    Question,
+    audit_page,
+    shown_inputs,
+    write_audit_page,
+)
 
 HOSTILE = (
     "</script><b>x",
@@ -100,9 +109,20 @@ def test_nothing_comes_from_outside() -> None:
 def test_what_the_run_thinks_is_not_shown_but_kept_for_the_table() -> None:
     data = json.loads(next(t for a, t in Reader(hostile_page()).scripts if a.get("type") == "application/json"))
     assert data["columns"] == list(COLUMNS)
-    assert data["questions"][0].keys() == {"id", "given", "picture", "row", "text", "prose", "cells"}
+    assert data["questions"][0].keys() == {"id", "given", "picture", "row", "text", "prose", "cells", "suggested"}
+    assert {question["suggested"] for question in data["questions"]} == {None}
     assert data["questions"][1]["cells"] == ["'=cmd() 1", "1", "'=cmd()", "new\nline\x1b[31m", "kept"]
     assert data["cells"][1] == "'=cmd()"
+
+
+def test_of_the_most_suspicious_the_suggestion_is_shown() -> None:
+    asked = [replace(one, stratum=SUSPICIOUS) for one in questions(HOSTILE)]
+    asked[2:4] = [replace(asked[2], predicted=""), replace(asked[3], predicted=HOSTILE[asked[3].given])]
+    page = audit_page(asked, HOSTILE, name="n", run="r")
+    data = json.loads(next(t for a, t in Reader(page).scripts if a.get("type") == "application/json"))
+    assert [question["suggested"] for question in data["questions"]] == [1, 2, None, None, 5, 0, 1]
+    assert "7 labels that look wrong, the most suspicious first" in page
+    assert "drawn at random" not in page
 
 
 def test_every_key_has_a_button_and_progress_is_spoken() -> None:
@@ -110,7 +130,8 @@ def test_every_key_has_a_button_and_progress_is_spoken() -> None:
     buttons = page.named("button")
     assert {button.get("data-answer") for button in buttons} >= {"right", "wrong", "none", "unsure"}
     assert {button.get("id") for button in buttons} >= {"back", "forward", "save", "take", "cancel"}
-    assert {button.get("aria-keyshortcuts") for button in buttons} >= {"r", "w", "n", "u", "ArrowLeft", "ArrowRight"}
+    keys = {"r", "s", "w", "n", "u", "ArrowLeft", "ArrowRight"}
+    assert {button.get("aria-keyshortcuts") for button in buttons} >= keys
     spoken = {attributes.get("id") for _, attributes in page.tags if attributes.get("aria-live") == "polite"}
     assert {"progress", "saved"} <= spoken
     assert ("html", {"lang": "en"}) in page.tags
@@ -196,23 +217,19 @@ def test_the_same_questions_give_the_same_bytes(tmp_path: Path) -> None:
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
-def test_a_browser_runs_it_from_a_file(tmp_path: Path) -> None:
-    """Keys are pressed by a few lines added for the test; its hash joins the policy."""
-    drive = (
-        "const press = (key) => document.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));"
-        "['r', 'u', 'n', 'w', '1', 'ArrowLeft'].forEach(press);"
-        "const example = document.getElementById('example');"
-        "document.body.dataset.cut = example.textContent; press('m');"
-        "document.body.dataset.whole = example.textContent;"
+def driven(tmp_path: Path, text: str, drive: str) -> dict[str, str | None]:
+    """The attributes of the body after a few lines of script, added for the test; its hash joins the policy."""
+    press = "const press = (key) => document.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));"
+    save = (
         "URL.createObjectURL = (blob) => { blob.text().then((text) => {"
         " document.body.dataset.saved = JSON.stringify(text); }); return '#'; };"
         "document.getElementById('save').click();"
     )
-    digest = base64.b64encode(hashlib.sha256(drive.encode()).digest()).decode()
-    text = hostile_page().replace("script-src ", f"script-src 'sha256-{digest}' ")
+    script = press + drive + save
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    text = text.replace("script-src ", f"script-src 'sha256-{digest}' ")
     page = tmp_path / "audit.html"
-    page.write_text(text.replace("</body>", f"<script>{drive}</script></body>"), encoding="utf-8")
+    page.write_text(text.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
     assert BROWSER is not None
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     command = [BROWSER, *options, "--virtual-time-budget=2000", "--dump-dom", page.as_uri()]
@@ -222,10 +239,24 @@ def test_a_browser_runs_it_from_a_file(tmp_path: Path) -> None:
         pytest.skip("Chromium does not answer here")
     if done.returncode or "<html" not in done.stdout:
         pytest.skip("Chromium does not run here")
-    reader = Reader(done.stdout)
-    body = next(attributes for tag, attributes in reader.tags if tag == "body")
-    saved, cut, whole = (body[f"data-{name}"] for name in ("saved", "cut", "whole"))
-    assert saved is not None
+    return next(attributes for tag, attributes in Reader(done.stdout).tags if tag == "body")
+
+
+def saved_rows(body: dict[str, str | None]) -> list[dict[str, str]]:
+    assert body["data-saved"] is not None
+    return list(csv.DictReader(io.StringIO(json.loads(body["data-saved"]), newline="")))
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_a_browser_runs_it_from_a_file(tmp_path: Path) -> None:
+    drive = (
+        "['r', 'u', 'n', 'w', '1', 'ArrowLeft'].forEach(press);"
+        "const example = document.getElementById('example');"
+        "document.body.dataset.cut = example.textContent; press('m');"
+        "document.body.dataset.whole = example.textContent;"
+    )
+    body = driven(tmp_path, hostile_page(), drive)
+    cut, whole = (body[f"data-{name}"] for name in ("cut", "whole"))
     assert cut is not None
     assert whole is not None
     assert "<b>long</b> & dull" in cut
@@ -233,10 +264,20 @@ def test_a_browser_runs_it_from_a_file(tmp_path: Path) -> None:
     assert "column 29" not in cut
     assert whole.strip().startswith(LONG)
     assert whole.strip().endswith("column 29 <b><i>cell 29")
-    rows = list(csv.DictReader(io.StringIO(json.loads(saved), newline="")))
+    rows = saved_rows(body)
     assert [row["answer"] for row in rows] == ["right", "unsure", "none", "wrong", "", "", ""]
     assert rows[3]["true_label"] == HOSTILE[0]
     assert rows[1]["id"] == "'=cmd() 1"
     assert {row["run"] for row in rows} == {"0123abcd"}
-    assert "4 of 7 answered" in done.stdout
-    assert not reader.named("b")
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_a_key_takes_the_suggestion_where_there_is_one(tmp_path: Path) -> None:
+    asked = [replace(one, stratum=SUSPICIOUS) for one in questions(HOSTILE)]
+    asked[1] = replace(asked[1], predicted="")
+    rows = saved_rows(
+        driven(tmp_path, audit_page(asked, HOSTILE, name="n", run="r"), "['s', 's', 'r'].forEach(press);")
+    )
+    assert [row["answer"] for row in rows[:3]] == ["wrong", "right", ""]  # the second press has nothing to take
+    assert rows[0]["true_label"] == "'=cmd()"
+    assert {row["stratum"] for row in rows} == {"suspicious"}

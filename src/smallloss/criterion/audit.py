@@ -1,11 +1,14 @@
 """The audit: which examples to check by hand, what was answered, and the answers back in the selection.
 
-Two strata are drawn from, the kept examples and the dropped ones, each at random over all classes. A person says
-of each label: right | wrong, it is X | none of the classes | unsure. Unsure answers are counted and are no evidence.
+Two strata are drawn from, the kept examples and the dropped ones, each at random over all classes. Instead, the most
+suspicious of the dropped may be gone through, the worst first: that corrects more labels, but measures nothing.
+
+A person says of each label: right | wrong, it is X | none of the classes | unsure. Unsure answers are counted and are
+no evidence.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -64,7 +67,20 @@ def draw(
 
 
 def _first(members: np.ndarray, key: np.ndarray, wanted: int) -> np.ndarray:
-    return members[np.argsort(key[members])[:wanted]]
+    return members[np.argsort(key[members], kind="stable")[:wanted]]
+
+
+def most_suspicious(
+    selection: Ranked, label_score: np.ndarray, count: int, *, answered: Sequence[int] = ()
+) -> np.ndarray:
+    """Up to `count` dropped examples, those of the lowest label scores first, never one that was answered."""
+    if count < 1:
+        raise InputError(f"The {count} most suspicious examples are none: ask for some.")
+    free = (selection.rank_in_class > 0) & ~selection.mask
+    free[np.asarray(answered, np.int64)] = False
+    if not free.any():
+        raise InputError("No suspicious example is left to check: all that were not kept have an answer.")
+    return _first(np.flatnonzero(free), label_score, count)
 
 
 # --- what was answered ------------------------------------------------------------------------------------
@@ -151,6 +167,21 @@ def true_class(word: str, name: str, label: int, code: Mapping[str, int], place:
     if (word == "right" and name and code[name] != label) or (word in ("none", "unsure") and name):
         raise InputError(f"{place} is {word}, but names {name!r} as well: keep one of the two.")
     return {"right": label, "none": NONE, "unsure": UNSURE}.get(word, code.get(name, NONE))
+
+
+def sample_of(answers: Answers, suspicious: np.ndarray, label_score: np.ndarray) -> Answers:
+    """The answers that are a sample: those on the most `suspicious` are not, and become known, as if from before.
+
+    So does what was drawn among the dropped and is as suspicious: the others were drawn from the rest of these.
+    """
+    if not suspicious.any():
+        return answers
+    least = label_score[answers.index[suspicious]].max()
+    apart = suspicious | (~answers.kept & (label_score[answers.index] <= least))
+    certain = apart & answers.decided
+    known = dict(zip(answers.index[certain].tolist(), answers.true[certain].tolist(), strict=True))
+    columns = {name: getattr(answers, name)[~apart] for name in ("index", "kept", "label", "true")}
+    return replace(answers, known={**answers.known, **known}, **columns)
 
 
 # --- back into the selection --------------------------------------------------------------------------------

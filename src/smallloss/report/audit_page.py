@@ -15,6 +15,7 @@ from smallloss.report.pictures import embedded, thumbnail
 from smallloss.report.templates import environment
 
 COLUMNS = ("id", "index", "given_label", "predicted_label", "stratum", "answer", "true_label", "run")
+SUSPICIOUS = "suspicious"  # the stratum of what was not drawn, but asked about because it looks wrong
 LONGEST_SIDE = 384
 VALUES_SHOWN = 64
 
@@ -44,7 +45,11 @@ def write_audit_page(
 
 
 def audit_page(questions: Sequence[Question], classes: Sequence[str], *, name: str, run: str) -> str:
-    """The page as a text. What the run thinks of an example stays in the table: it would lead the one who answers."""
+    """The page as a text. What the run thinks of an example stays in the table: it would lead the one who answers.
+
+    Only where labels are corrected, not measured, is its suggestion shown: of the most suspicious.
+    """
+    suspicious = any(one.stratum == SUSPICIOUS for one in questions)
     data = {
         "run": run,
         "columns": COLUMNS,
@@ -52,7 +57,9 @@ def audit_page(questions: Sequence[Question], classes: Sequence[str], *, name: s
         "cells": [defuse(text) for text in classes],  # as a spreadsheet may read them
         "questions": [_shown(one, classes) for one in questions],
     }
-    return str(environment().get_template(_TEMPLATE).render(name=name, data=data, count=len(questions)))
+    return str(
+        environment().get_template(_TEMPLATE).render(name=name, data=data, count=len(questions), suspicious=suspicious)
+    )
 
 
 def shown_inputs(data: Dataset, index: int) -> dict[str, Any]:
@@ -75,4 +82,10 @@ def shown_inputs(data: Dataset, index: int) -> dict[str, Any]:
 def _shown(one: Question, classes: Sequence[str]) -> dict[str, Any]:
     cells = [defuse(one.id), str(one.index), defuse(classes[one.given]), defuse(one.predicted), one.stratum]
     seen = {name: getattr(one, name) for name in ("id", "given", "picture", "row", "text", "prose")}
-    return seen | {"cells": cells}
+    return seen | {"cells": cells, "suggested": _suggested(one, classes)}
+
+
+def _suggested(one: Question, classes: Sequence[str]) -> int | None:
+    """Of a suspicious one, what the run takes it for, where that is another class than its label."""
+    suggested = one.stratum == SUSPICIOUS and one.predicted not in ("", classes[one.given])
+    return list(classes).index(one.predicted) if suggested else None

@@ -26,7 +26,7 @@ class AuditResult:
     answers: Answers
     rows: list[dict[str, Any]]  # the answers again, by id and in words, so that later ones add to them
     pins: dict[int, int]  # row of the dataset -> its true class by hand, or `audit.NONE`; what was known before too
-    known: tuple[int, int]  # wrong labels and all among the training examples that were known before
+    known: tuple[int, int]  # wrong labels and all among the training examples that are known and no sample
     precision: Interval  # of the kept set, 95 %
     noise_rate: Interval  # of the whole dataset, 95 %
     rates: Rates  # per class, to select with next
@@ -68,7 +68,12 @@ class AuditResult:
             )
         if self.known[1]:
             known = f"{self.known[1]:,} more, {self.known[0]:,} of them wrong"
-            lines.append(f"Known before, from the corrections: {known}.")
+            lines.append(f"Known besides, from corrections or as the most suspicious: {known}.")
+        if not answered.any():
+            return [
+                *lines,
+                "How many labels are wrong in all, only examples drawn at random can tell (smallloss audit).",
+            ]
         n = self.noise_rate
         lines.append(f"Wrong labels in the whole dataset: about {percent(n.value)} ({_span(n)}, 95 % interval).")
         if self.more:

@@ -6,17 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from smallloss.data.table_files import read_table
+from smallloss.report.audit_page import SUSPICIOUS
 from smallloss.words import counted
 
+_STRATA = {SUSPICIOUS: "that were not kept, the most suspicious first"}
 
-def how_many(table: Path, kept: int, dropped: int) -> str:
+
+def how_many(table: Path, wanted: Mapping[str, int]) -> str:
     """How many examples of each stratum a table asks about, and where that is all there are, fewer than wanted."""
     strata = read_table(table).column("stratum").to_pylist()
-    found = {"kept": (strata.count("kept"), kept), "dropped": (strata.count("dropped"), dropped)}
+    left = ", all that are left of those trained on"
     said = [
-        f"{count:,} {name}{', all that are left of those trained on' if count < wanted else ''}"
-        for name, (count, wanted) in found.items()
-        if wanted
+        f"{strata.count(name):,} {_STRATA.get(name, name)}{left if strata.count(name) < number else ''}"
+        for name, number in wanted.items()
+        if number
     ]
     return f"{counted(len(strata), 'question')}: {'; '.join(said)}."
 
