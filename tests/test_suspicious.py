@@ -56,9 +56,10 @@ def test_answers_on_them_are_corrections_and_no_sample(folder: Path, tmp_path: P
     assert len(result.answers.index) == 0
     assert set(result.rates.source) == {"as before"}
     text = str(result)
-    assert f"Known besides, from corrections or as the most suspicious: 12 more, {wrong} of them wrong." in text
+    assert f"Known from corrections, or as the most suspicious: 12, {wrong} of them wrong." in text
     assert "only examples drawn at random can tell" in text
     assert "in the whole dataset" not in text
+    assert "Answered" not in text
     assert "no kept example was checked by hand" in text
     data = run_of(tmp_path / "same")
     assert read_corrections(folder / "audit" / "corrections.csv", data) == result.pins
@@ -130,4 +131,4 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     assert "the most suspicious first, all that are left of those trained on.\n" in every.output
     told = CliRunner().invoke(app, ["audit", str(folder), "--answers", str(answered(folder, tmp_path / "a.csv"))])
     assert told.exit_code == 0
-    assert "Known besides" in told.output
+    assert "Known from corrections, or as the most suspicious" in told.output

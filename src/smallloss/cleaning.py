@@ -126,7 +126,8 @@ def clean(
     noise: labels corrupted on purpose ("structured:0.3"), for a benchmark whose true labels are known.
     noise_rate (or transition): what is known of the noise, or a file of it; where nothing is, or with estimate=True, it
     is estimated. prior: how frequent the true classes are, "uniform" or by class; where noise is drawn, it is known.
-    corrections: a table of id, answer and true_label, made by hand: what was answered wrong is never selected.
+    corrections: a table of id, answer and true_label, made by hand: what was answered wrong is never selected, but
+    learnt with the true label that was given.
     settings: any knob by name, {"stage1.epochs": 20}.
     path: where the inputs are: "resident" on the device, "streaming" batch by batch, "auto" by their size.
     workers: processes that read the batches of a streaming run.

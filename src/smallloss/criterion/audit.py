@@ -216,5 +216,6 @@ def in_words(class_index: np.ndarray, pinned: Mapping[int, int]) -> str:
     none = sum(true == NONE for true in pinned.values())
     return (
         f"{counted(len(pinned), 'answer')} by hand respected: {right:,} right (ranked first in their class), "
-        f"{len(pinned) - right - none:,} wrong and {none:,} in none of the classes (both ranked last)."
+        f"{len(pinned) - right - none:,} wrong (ranked last, but learnt with the class that was named) and {none:,} in "
+        "none of the classes (ranked last)."
     )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from smallloss.criterion.audit import NONE
 from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError
 from smallloss.learning.draws import Draws
@@ -55,7 +56,15 @@ class Task:
         self.draws = Draws(self.seed, self.device)
         self.finished: dict[str, Any] = {}  # stages that several methods share, by name
         self._resident: bool | None = None
-        self.labels = torch.from_numpy(np.asarray(self.dataset.labels, dtype=np.int64)).to(self.device)
+        given = np.asarray(self.dataset.labels, dtype=np.int64)
+        corrected = {row: true for row, true in self.pins.items() if true not in (NONE, given[row])}
+        self.labels = torch.from_numpy(given).to(self.device)  # what examples are scored by
+        self.targets = self.labels  # what is learnt: the same, but for what was corrected by hand
+        if corrected:
+            targets = given.copy()
+            targets[list(corrected)] = list(corrected.values())
+            self.targets = torch.from_numpy(targets).to(self.device)
+        self.corrected = np.isin(self.train, list(corrected))  # of the training part
 
     @property
     def classes(self) -> int:
@@ -67,6 +76,10 @@ class Task:
         learnt = np.zeros(len(self.dataset), dtype=bool)
         learnt[self.train] = True
         return np.flatnonzero(~learnt)
+
+    def learnt(self, selected: np.ndarray) -> np.ndarray:
+        """Weights (or whether selected) of the training part: a label corrected by hand is learnt in full."""
+        return np.where(self.corrected, selected.dtype.type(1), selected)
 
     def resident(self) -> bool:
         """Do the inputs live on the device? Chosen by size unless the task says so, and once: what the first stages

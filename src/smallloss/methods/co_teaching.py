@@ -52,7 +52,7 @@ class CoTeaching(Supervised):
 
     def loss(self, networks: Sequence[Network], teachers: Sequence[Network], batch: Batch) -> Tensor:
         x, kept = batch.inputs["labeled"], batch.tables["kept"]
-        labels = self.task.labels[batch.index["labeled"]]
+        labels = self.task.targets[batch.index["labeled"]]
         first, second = (cross_entropy(network(x), labels, reduction="none") for network in networks)
         # Ranks are constants, so one backward through the sum gives each network its own gradient alone.
         return (_small(second.detach(), kept) * first + _small(first.detach(), kept) * second).sum() / kept

@@ -103,7 +103,7 @@ class WeightedMixMatch(Objective):
         self.augmentation = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN
         self.steps = how.steps_per_epoch or max(_FEWEST_STEPS, len(task.train) // recipe.batch)
         self.look_again = look_again
-        self._divide(selection.weight)
+        self._divide(task.learnt(selection.weight))
 
     def _divide(self, weight: np.ndarray) -> None:
         """D_sel and D_u of section 4. Without unlabeled data the selected pictures serve as that too."""
@@ -166,7 +166,7 @@ class WeightedMixMatch(Objective):
     def loss(self, networks: Sequence[Network], teachers: Sequence[Network], batch: Batch) -> Tensor:
         """One step of MixMatch: guess, sharpen, mix, L_x + λ_u L_u."""
         x, u1, u2 = (batch.inputs[name] for name in ("labeled", "view_1", "view_2"))
-        labels = self.task.labels[batch.index["labeled"]]
+        labels = self.task.targets[batch.index["labeled"]]
         y = one_hot(labels, self.task.classes).float()
         q = sharpen(guess(networks if self.how.guess_by == "network" else teachers, u1, u2), self.how.temperature)
         seen, targets = torch.cat([x, u1, u2]), torch.cat([y, q, q])
@@ -188,7 +188,7 @@ class WeightedMixMatch(Objective):
             return {}
         assert stage.ledger is not None
         selection = self.look_again(stage.ledger)
-        self._divide(selection.weight)
+        self._divide(self.task.learnt(selection.weight))
         return {"selected": float(selection.mask.sum())}
 
     def state(self) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     assert stage1.ledger is not None
     score = stage1.ledger.score(settings.score)
     selection = choose(task, settings, noise, score)  # lines 8-14
-    final = retrain(task, settings, task.train[selection.mask])  # line 15
+    final = retrain(task, settings, task.train[task.learnt(selection.mask)])  # line 15
     evidence = f"{settings.score_in_words} over stage 1"
     stages = {"stage1": stage1, "rsl": final}
     return Learned("rsl", settings.last_net, final, selection, score, evidence, stage1.ledger, stages)

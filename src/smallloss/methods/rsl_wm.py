@@ -47,12 +47,12 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     stages = {"stage1": stage1, "rsl_wm": final}
     if final.ledger is None:
         evidence = f"{settings.score_in_words} over stage 1"
-        told = _told(selection, selection.weight, selection.weight)
+        told = _told(selection, objective.weight, objective.weight)
         return Learned("rsl_wm", net, final, told, score, evidence, stage1.ledger, stages)
     # The semi-supervised network has seen right labels almost alone: its losses are the better evidence.
     evidence = f"{settings.score_in_words} over stage 2 (second look)"
     score = final.ledger.score(settings.score)
-    told = _told(look_again(final.ledger), selection.weight, objective.weight)
+    told = _told(look_again(final.ledger), task.learnt(selection.weight), objective.weight)
     return Learned("rsl_wm", net, final, told, score, evidence, final.ledger, stages, beta=how.second_beta)
 
 

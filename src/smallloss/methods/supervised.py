@@ -55,5 +55,5 @@ class Supervised(Objective):
         return views.map(lambda table: table[start:stop].view(-1, batch))
 
     def loss(self, networks: Sequence[Network], teachers: Sequence[Network], batch: Batch) -> Tensor:
-        labels = self.task.labels[batch.index["labeled"]]
+        labels = self.task.targets[batch.index["labeled"]]
         return cross_entropy(networks[0](batch.inputs["labeled"]), labels)

@@ -58,21 +58,20 @@ class AuditResult:
     def _counted(self) -> list[str]:
         wrong, answered = self.answers.counts()
         unsure = int((~self.answers.decided).sum())
-        lines = [
-            f"Answered: {answered[0]:,} kept, {answered[1]:,} dropped; {unsure:,} unsure, {self.answers.empty:,} open."
-        ]
+        drawn = f"{answered[0]:,} kept, {answered[1]:,} dropped; {unsure:,} unsure, {self.answers.empty:,} open"
+        lines = [f"Answered: {drawn}."] if len(self.answers.index) else []
         if answered[0]:
             lines.append(
                 f"Kept labels: {answered[0] - wrong[0]:,} of {answered[0]:,} right, so {_span(self.precision)} of all "
                 "kept labels are right (95 % interval)."
             )
         if self.known[1]:
-            known = f"{self.known[1]:,} more, {self.known[0]:,} of them wrong"
-            lines.append(f"Known besides, from corrections or as the most suspicious: {known}.")
+            known = f"{self.known[1]:,}, {self.known[0]:,} of them wrong"
+            lines.append(f"Known from corrections, or as the most suspicious: {known}.")
         if not answered.any():
             return [
                 *lines,
-                "How many labels are wrong in all, only examples drawn at random can tell (smallloss audit).",
+                "What share of all labels is wrong, only examples drawn at random can tell (smallloss audit).",
             ]
         n = self.noise_rate
         lines.append(f"Wrong labels in the whole dataset: about {percent(n.value)} ({_span(n)}, 95 % interval).")

@@ -1,0 +1,109 @@
+"""Labels corrected by hand are learnt with the class that was named, and ranked by the label they had."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from smallloss import methods
+from smallloss.criterion.audit import NONE
+from smallloss.learning.networks import Network
+from smallloss.learning.objective import Batch
+from smallloss.learning.recipe import Recipe
+from smallloss.learning.task import Task
+from smallloss.methods import presets
+from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
+from smallloss.methods.small_loss import Noise
+from smallloss.methods.supervised import Supervised
+
+RECIPE = Recipe(epochs=3, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
+HOW = MixMatchSettings(steps_per_epoch=3, rounds=2, mix_per="example", guess_by="average")
+SETTINGS = presets.Settings(
+    "test", "small-convnet", RECIPE, RECIPE, replace(RECIPE, epochs=5, batch=8, ema=0.9), HOW
+)  # fmt: skip
+NOISE = Noise(noise_rate=0.5)  # so that half are not selected
+
+
+@pytest.fixture
+def task(make_task):
+    """Answers on six rows of the training part: two right, three wrong, one in no class; and on one held out."""
+    plain: Task = make_task()
+    rows, labels = plain.train[:6].tolist(), plain.dataset.labels
+    other = {row: (int(labels[row]) + 1) % plain.classes for row in rows}
+    pins = {row: int(labels[row]) for row in rows[:2]} | {row: other[row] for row in rows[2:5]} | {rows[5]: NONE}
+    held_out = int(plain.held_out[0])
+    return make_task(pins=pins | {held_out: (int(labels[held_out]) + 1) % plain.classes})
+
+
+def test_what_was_named_is_the_target_and_the_label_stays(task):
+    labels = torch.from_numpy(np.asarray(task.dataset.labels))
+    assert torch.equal(task.labels, labels)
+    different = torch.nonzero(task.targets != labels).flatten().tolist()
+    corrected = sorted(row for row, true in task.pins.items() if true not in (NONE, int(labels[row])))
+    assert different == corrected
+    assert [int(task.targets[row]) for row in corrected] == [task.pins[row] for row in corrected]
+    assert task.train[task.corrected].tolist() == task.train[2:5].tolist()
+
+
+def test_without_answers_nothing_is_different(make_task):
+    task = make_task()
+    assert task.targets is task.labels
+    assert not task.corrected.any()
+    weight = np.linspace(0, 1, len(task.train))
+    assert np.array_equal(task.learnt(weight), weight)
+
+
+def test_they_are_learnt_in_full(task):
+    weight = np.full(len(task.train), 0.25)
+    assert task.learnt(weight)[:7].tolist() == [0.25, 0.25, 1, 1, 1, 0.25, 0.25]
+    selected = np.zeros(len(task.train), bool)
+    assert task.learnt(selected).dtype == bool
+    assert task.train[task.learnt(selected)].tolist() == task.train[2:5].tolist()
+
+
+def test_the_loss_is_that_of_the_class_that_was_named(task):
+    rows = torch.from_numpy(task.train[:6])
+    logits = torch.randn(6, task.classes, generator=torch.Generator().manual_seed(0))
+    network, batch = (
+        Network(torch.nn.Identity(), torch.device("cpu")),
+        Batch({"labeled": rows}, {"labeled": logits}, {}),
+    )
+    loss = Supervised(task, "x", task.train, RECIPE).loss([network], [], batch)
+    named = torch.tensor([task.pins[row] if task.pins[row] != NONE else int(task.labels[row]) for row in rows.tolist()])
+    torch.testing.assert_close(loss, cross_entropy(logits, named))
+
+
+def test_rsl_learns_from_them_too(task, monkeypatch):
+    seen = []
+    monkeypatch.setattr("smallloss.methods.rsl.retrain", lambda task, settings, rows: seen.append(rows))
+    learned = methods.get("rsl").train(task, SETTINGS, NOISE)
+    assert not learned.selection.mask[2:6].any()  # by the labels they have, they are wrong
+    assert sorted(seen[0]) == sorted([*task.train[learned.selection.mask], *task.train[2:5]])
+
+
+def test_rsl_wm_learns_from_them_before_and_after_its_second_look(task, monkeypatch):
+    seen, divide = [], WeightedMixMatch._divide
+
+    def spy(self, weight):
+        seen.append(weight)
+        divide(self, weight)
+
+    monkeypatch.setattr(WeightedMixMatch, "_divide", spy)
+    learned = methods.get("rsl_wm").train(task, SETTINGS, NOISE)
+    assert len(seen) == 2
+    assert all((weight[2:5] == 1).all() and weight[5] == 0 for weight in seen)
+    assert not learned.selection.mask[2:6].any()
+
+
+def test_a_network_learns_what_was_corrected(make_task):
+    """All labels are wrong, and all are corrected: without that the network would learn the wrong classes."""
+    plain = make_task()
+    truth = np.asarray(plain.dataset.labels)
+    shifted = plain.dataset.with_labels((truth + 1) % plain.classes)
+    recipe = replace(RECIPE, epochs=12)
+    task = Task(shifted, plain.train, {}, pins={int(row): int(truth[row]) for row in plain.train})
+    fitted = methods.get("cross_entropy").train(task, replace(SETTINGS, stage1=recipe), NOISE).fitted
+    assert (fitted.ledger.predicted[plain.train] == truth[plain.train]).mean() > 0.7
+    assert fitted.ledger.mean_loss[plain.train].mean() > np.log(plain.classes)  # the losses are those of the labels
