@@ -228,3 +228,8 @@ def test_what_is_no_run(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"0" * 100)
     with pytest.raises(InputError, match=r"is not a model that this version of smallloss wrote, or is cut short"):
         sl.load_classifier(tmp_path)
+
+
+def test_a_folder_that_is_not_there_is_refused_before_any_work(tmp_path):
+    with pytest.raises(InputError, match=r"There is no folder .*nowhere to write new\.csv to; make it first"):
+        sl.predict(tmp_path / "no run", tmp_path / "no data.npy", tmp_path / "nowhere" / "new.csv")

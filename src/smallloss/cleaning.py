@@ -19,13 +19,13 @@ from smallloss.criterion.selection import Selection
 from smallloss.criterion.verdict import Verdict
 from smallloss.data.dataset import Dataset
 from smallloss.errors import TooFewError
-from smallloss.learning import checkpoint
+from smallloss.learning import backend, checkpoint
 from smallloss.learning.classifier import Classifier
 from smallloss.learning.inference import outputs
 from smallloss.learning.progress import Progress
 from smallloss.learning.task import Task, pick_device
 from smallloss.methods import fitting
-from smallloss.methods.presets import Settings
+from smallloss.methods.presets import Settings, idle
 from smallloss.methods.small_loss import Learned, Noise, choose, try_nets, try_views
 from smallloss.methods.unknown_noise import learn_noise, verdict_of
 from smallloss.noise import Knowledge, given_noise
@@ -90,6 +90,7 @@ class CleanRun:
         return self.classifier.predict_proba(X)
 
 
+@backend.put_back()
 def clean(
     data: str | Path | Dataset | Sequence[Any],
     out: str | Path | None = None,
@@ -154,6 +155,7 @@ def clean(
         deterministic=deterministic, pins=ready.pins,
     )  # fmt: skip
     _refuse_now(task, chosen, method, ready.known.noise, given)
+    ready.known.notes += idle(changes, method)
     asked = {"device": device, "preset": preset, "net": net, "epochs": epochs, "settings": changes}
     asked |= {"method": method, "estimate": estimate, "prior": prior}
     config = _config(task, ready, chosen, method, {"source": place_of(data), "label": label, **seen})

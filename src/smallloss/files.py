@@ -25,8 +25,7 @@ _LEFTOVER = re.compile(r"\.smallloss-[a-z0-9_]{8}(\.tmp)?")  # with the letters 
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file beside the target, to write to; at the end it is flushed to disk and renamed over the target."""
     target = Path(path)
-    if not target.parent.is_dir():  # otherwise the error would name the file beside it
-        raise InputError(f"There is no folder {target.parent} to write {target.name} to; make it first.")
+    require_folder(target)  # otherwise the error would name the file beside it
     handle, name = tempfile.mkstemp(prefix=PREFIX, suffix=SUFFIX, dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -44,6 +43,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 f"{target} could not be written: {error.strerror}. Make room, then give the same command again."
             ) from error
         raise
+
+
+def require_folder(target: Path) -> None:
+    """Refuse to write into a folder that is not there."""
+    if not target.parent.is_dir():
+        raise InputError(f"There is no folder {target.parent} to write {target.name} to; make it first.")
 
 
 def place(path: str | os.PathLike[str]) -> Path:

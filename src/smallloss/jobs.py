@@ -16,6 +16,7 @@ from smallloss.data.rates import read_rates
 from smallloss.data.scores import read_scores
 from smallloss.data.table_files import read_table, write_table
 from smallloss.errors import InputError
+from smallloss.files import require_folder
 from smallloss.words import listed
 
 
@@ -27,7 +28,7 @@ def corrupt_file(
 
     `noise` is a kind with its rate (uniform:0.5) or a file that holds T. Other columns of a table are kept.
     """
-    refuse_overwriting(out, labels, noise)
+    refuse_bad_out(out, labels, noise)
     kept, values = _label_column(labels, column)
     codes, classes = encode_labels(values)
     T = _transition(noise, classes, class_map)
@@ -46,7 +47,7 @@ def select_file(
             "How many labels are wrong must be known here: give either --noise-rate (0.2, or cat=0.3,dog=0.1, or a "
             "csv) or --transition (a file that holds T); `smallloss clean` can estimate it."
         )
-    refuse_overwriting(out, losses, noise_rate, transition)
+    refuse_bad_out(out, losses, noise_rate, transition)
     scores = read_scores(losses)
     _, classes = encode_labels(scores.labels)  # numbers in the order of numbers, as in `clean`: T may be unnamed
     rates, upper = (None, None) if noise_rate is None else read_rates(noise_rate, classes)
@@ -60,8 +61,9 @@ def select_file(
     return selection
 
 
-def refuse_overwriting(out: Path, *sources: str | Path | None) -> None:
-    """What is read stays: --out is none of it, by whatever name or link."""
+def refuse_bad_out(out: Path, *sources: str | Path | None) -> None:
+    """Before any work: the folder of --out is there, and it is nothing that is read, by whatever name or link."""
+    require_folder(out)
     for source in sources:
         if source is not None and out.exists() and Path(source).exists() and out.samefile(source):
             raise InputError(f"--out {out} is the file that is read, {source}, and would be lost; name another.")

@@ -230,3 +230,14 @@ def test_a_change_that_cannot_work_is_refused_before_anything_is_trained(changes
 def test_a_window_in_shares_always_holds_an_epoch(window, epochs, expected):
     settings = presets.change(presets.get("paper"), {"window": window})
     assert settings.scored_epochs(epochs) == range(*expected)
+
+
+@pytest.mark.parametrize(
+    "method, idle", [("rsl", ["mixmatch.alpha", "rsl_wm.lr"]), ("rsl_wm", ["rsl.lr"]), ("co_teaching", None)]
+)
+def test_settings_of_another_method_are_named(method, idle):
+    changes = {"stage1.lr": 0.1, "beta": 0.1, "mixmatch.alpha": 0.5, "rsl_wm.lr": 0.1, "rsl.lr": 0.1}
+    said = presets.idle(changes, method)
+    names = idle or ["mixmatch.alpha", "rsl_wm.lr", "rsl.lr"]
+    assert [sentence.split()[2] for sentence in said] == names
+    assert f"it belongs to --method {'rsl_wm' if method != 'rsl_wm' else 'rsl'}, and this is {method}." in said[0]

@@ -14,6 +14,7 @@ from smallloss import methods
 from smallloss.data.arrays import from_arrays
 from smallloss.data.labels import label_names
 from smallloss.data.seen import Seen
+from smallloss.learning.backend import put_back
 from smallloss.learning.inference import predict_probabilities
 from smallloss.learning.task import Task, pick_device
 from smallloss.methods import fitting
@@ -69,6 +70,7 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
         self.device = device
         self.random_state = random_state
 
+    @put_back()
     def fit(self, X: Any, y: Any) -> "RSLClassifier":
         """Find the wrong labels of y, of any kind, and learn in spite of them. X is [n, features], or pictures."""
         self._forget()

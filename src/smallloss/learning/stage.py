@@ -1,6 +1,5 @@
 """The one training loop. A method supplies an objective; everything else happens here."""
 
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from smallloss.criterion.ledger import LossLedger
-from smallloss.learning import checkpoint
+from smallloss.learning import backend, checkpoint
 from smallloss.learning.limits import StepLimits, less_data, room
 from smallloss.learning.networks import (
     Network,
@@ -80,7 +79,7 @@ class Stage:
         *, ledger: LossLedger | None = None, record: range | None = None,
     ) -> None:  # fmt: skip
         self.task, self.name, self.objective, self.recipe = task, name, objective, recipe
-        _prepare_backend(task)
+        backend.prepare(task.device, deterministic=task.deterministic)
         how = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN
         self.augmentation = how
         resident = task.resident()
@@ -280,13 +279,3 @@ class Stage:
 
 def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-
-
-def _prepare_backend(task: Task) -> None:
-    if task.device.type != "cuda":
-        return
-    if task.deterministic:
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS repeats itself only with a fixed one
-    torch.backends.cudnn.benchmark = not task.deterministic
-    torch.backends.cudnn.deterministic = task.deterministic
-    torch.use_deterministic_algorithms(task.deterministic, warn_only=True)

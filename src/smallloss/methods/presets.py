@@ -228,6 +228,17 @@ def change(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     return settings
 
 
+def idle(changes: Mapping[str, Any], method: str) -> list[str]:
+    """A sentence for each setting that belongs to another method, and so changes nothing in a run of this one."""
+    owner = {name: name for name in methods.names()} | {"mixmatch": "rsl_wm"}
+    owners = {name: owner.get(name.partition(".")[0], method) for name in changes}
+    return [
+        f"The setting {name} changes nothing here: it belongs to --method {other}, and this is {method}."
+        for name, other in owners.items()
+        if other != method
+    ]
+
+
 def _single() -> list[str]:
     """The settings that stand alone."""
     return [item.name for item in fields(Settings) if item.name not in ("preset", "own", *_GROUPS)]
