@@ -27,7 +27,7 @@ _ENDING = {"folder": "", "csv": ".csv", "parquet": ".parquet", "cleanlab": ".csv
 _ENDING |= {"labelstudio": ".json", "fiftyone": ".json"}
 FORMATS = tuple(_ENDING)
 _SHOWS_ORIGINALS = ("folder", "labelstudio", "fiftyone")
-_BY_HAND = "found wrong by hand"
+_BY_HAND = "in none of the classes, by hand"
 _WEAK = (
     "The network may be too weak to tell its own mistakes from wrong labels, so some that are called likely wrong may "
     "be right: check some by hand (smallloss audit), or leave none out (--keep all)."

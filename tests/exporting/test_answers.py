@@ -22,6 +22,7 @@ ANSWERS = {
     "bird/3.png": ("wrong", "dog"),  # kept by the run, as is the next
     "cat/3.png": ("none", ""),
 }
+NAMED = {name: true for name, (answer, true) in ANSWERS.items() if answer == "wrong"}
 
 
 def fill_in(run: Path, answers: dict[str, tuple[str, str]]) -> Path:
@@ -58,17 +59,17 @@ def test_answers_by_hand_are_neither_lost_nor_overridden(answered_run, tmp_path,
     label = {row["id"]: row["label"] for row in rows_of(done.path)}
     assert label["bird/8.png"] == "bird"
     assert not {"cat/9.png", "cat/3.png"} & label.keys()
-    named = {name: label.get(name) for name in ("bird/9.png", "cat/8.png", "bird/3.png")}
-    if not relabel:
-        assert set(named.values()) == {None}
-        assert done.why["found wrong by hand"] == 5
-        assert " left out: 5 found wrong by hand" in str(done)
-    else:
-        assert named == {"bird/9.png": "cat", "cat/8.png": "bird", "bird/3.png": "dog"}
+    assert {name: label[name] for name in NAMED} == NAMED
+    assert done.by_hand == 3
+    assert done.why["in none of the classes, by hand"] == 2
+    assert "3 under the label given by hand; " in str(done)
+    assert done.relabelled == 3 + relabel
+    assert ("Suggested labels are the network's guesses: look at them" in str(done)) == relabel
+    if relabel:
         assert label["dog/8.png"] == "bird"  # unsure is no answer: the suggestion stands
-        assert (done.relabelled, done.by_hand) == (4, 3)
-        assert "1 under the suggested label, 3 under the label given by hand; " in str(done)
-        assert "Suggested labels are the network's guesses: look at them" in str(done)
+        assert "1 under the suggested label, 3 under" in str(done)
+    weight = {row["id"]: float(row["weight"]) for row in rows_of(done.path)}
+    assert {weight[name] for name in ("bird/8.png", *NAMED)} == {1.0}
     said = {row["id"]: row["audit_answer"] for row in rows_of(done.path) if row["audit_answer"]}
     assert said == {name: ANSWERS[name][0] for name in ANSWERS if name in label and name != "dog/8.png"}
     reasons = {row["id"]: row["reason"] for row in rows_of(done.path)}

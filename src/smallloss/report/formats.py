@@ -28,24 +28,26 @@ KEEP = ("selected", "not likely wrong", "all")
 
 
 def cleaned(examples: Columns, keep: str, relabel: bool) -> tuple[np.ndarray, np.ndarray]:
-    """(the rows that stay, the label of every row); only `relabel` changes a label, and only a likely wrong one.
+    """(the rows that stay, the label of every row); `relabel` gives likely wrong ones the label that the run suggests.
 
-    What a person said comes first, whatever is kept: right stays; wrong is never given out under the label it had,
-    but with `relabel` under the one they named; none of the classes is left out.
+    What a person said comes first, whatever is kept: right stays; wrong goes out under the label that they named;
+    none of the classes is left out.
     """
     issue, answer = examples["is_label_issue"], examples["audit_answer"]
     stays = {"selected": examples["selected"], "not likely wrong": ~issue, "all": np.ones_like(issue)}[keep]
-    wrong = found_wrong(examples)
-    better = np.where(wrong, examples["audited_label"], examples["suggested_label"])
-    changed = relabel & issue & np.array([label is not None for label in better])
-    stays = ((stays | (answer == "right")) & ~wrong) | changed
-    return np.flatnonzero(stays), np.where(changed, better, examples["given_label"])
+    wrong, named = found_wrong(examples), answer == "wrong"
+    guessed = relabel & issue & ~wrong & np.array([label is not None for label in examples["suggested_label"]])
+    label = np.where(guessed, examples["suggested_label"], examples["given_label"])
+    stays = ((stays | (answer == "right")) & ~wrong) | guessed | named
+    return np.flatnonzero(stays), np.where(named, examples["audited_label"], label)
 
 
 def cleaned_columns(examples: Columns, rows: np.ndarray, label: np.ndarray) -> dict[str, np.ndarray]:
-    """The cleaned dataset as a table; `weight` is the run's, 0 for what it did not learn from."""
+    """The cleaned dataset as a table; `weight` is the run's, 0 for what it did not select, 1 for a person's word."""
     heard = ("audit_answer",) if are_answered(examples) else ()
     columns = {"id": examples["id"], "label": label, **{name: examples[name] for name in (*CLEANED, *heard)}}
+    vouched = np.isin(examples["audit_answer"], ("right", "wrong"))
+    columns["weight"] = np.where(vouched, columns["weight"].dtype.type(1), columns["weight"])
     return {name: values[rows] for name, values in columns.items()}
 
 
