@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import smallloss as sl
@@ -20,6 +21,7 @@ from smallloss.criterion.estimate import Estimate
 from smallloss.criterion.trust import judge
 from smallloss.data.npz import read_npz
 from smallloss.data.table_files import read_table
+from smallloss.exporting import export
 
 COMMAND = [sys.executable, "-c", "from smallloss.cli import main; main()"]
 
@@ -108,7 +110,28 @@ def test_answers_on_the_suspicious_alone_leave_the_verdict_as_it_was(digits: tup
     result = read_back(folder, filled_in(folder, tmp_path / "answers.csv"))
     assert isinstance(result.verdict, DataVerdict)
     assert result.verdict.audited is None
+    assert result.known[1] == 30
     assert result.verdict.headline in html.unescape((folder / "report.html").read_text("utf-8"))
+
+
+def test_what_is_held_out_is_corrected_too_and_is_no_sample(digits: tuple[str, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(digits[1], folder)
+    audit(folder, suspicious=2000)
+    result = read_back(folder, filled_in(folder, tmp_path / "answers.csv"))
+    run, table = read_run(folder), read_table(folder / "examples.parquet")
+    truth = np.array(table.column("true_label").to_pylist())
+    held_out = np.setdiff1d(np.arange(len(truth)), run.index)
+    asked = np.array(list(result.pins))
+    assert set(asked) == set(np.flatnonzero(~run.kept))
+    assert len(np.intersect1d(asked, held_out)) > 20
+    assert len(result.answers.index) == 0
+    assert set(result.answers.known) == set(run.places(result.pins))
+    done = export(folder, tmp_path / "clean.csv", "csv")
+    given = np.array(table.column("given_label").to_pylist())
+    assert done.by_hand == (truth != given)[asked].sum()
+    again = audit(folder, kept=5, dropped=0)[0]  # the sample is of the training part alone
+    assert {int(row["index"]) for row in read_table(again).to_pylist()} <= set(run.index.tolist())
 
 
 def test_a_run_of_an_earlier_version_says_why_it_has_no_verdict(digits: tuple[str, Path], tmp_path: Path) -> None:

@@ -29,18 +29,18 @@ def truth_of(folder: Path) -> np.ndarray:
 
 
 def test_the_worst_of_what_was_not_kept_come_first_and_never_twice(folder: Path, tmp_path: Path) -> None:
+    """Held out or not."""
     run = read_run(folder)
     table, page = audit(folder, suspicious=10)
     rows = rows_of(table)
-    place = {int(row): i for i, row in enumerate(run.index.tolist())}
-    at = [place[int(row["index"])] for row in rows]
-    dropped = np.flatnonzero(~run.mask)
+    at = [int(row["index"]) for row in rows]
+    dropped = np.flatnonzero(~run.kept & ~np.isnan(run.label_score))
     assert run.label_score[at].tolist() == sorted(run.label_score[dropped])[:10]
-    assert not run.mask[at].any()
+    assert not run.kept[at].any()
     assert {row["stratum"] for row in rows} == {"suspicious"}
     assert "the most suspicious first" in page.read_text(encoding="utf-8")
     read_back(folder, answered(folder, tmp_path / "first.csv"))
-    again = [place[int(row["index"])] for row in rows_of(audit(folder, suspicious=1000)[0])]
+    again = [int(row["index"]) for row in rows_of(audit(folder, suspicious=1000)[0])]
     assert sorted(at + again) == dropped.tolist()
     read_back(folder, answered(folder, tmp_path / "second.csv"))
     with pytest.raises(InputError, match="No suspicious example is left to check"):
@@ -75,9 +75,10 @@ def test_with_a_sample_before_or_after_the_share_of_wrong_labels_is_the_same(tmp
             audit(folder, **({"kept": 500, "dropped": 15} | order))
             result = read_back(folder, answered(folder, tmp_path / "answers.csv"))
         assert result.known[1] >= 9
-        least = max(read_run(folder).label_score[i] for i in result.answers.known)
-        sampled = result.answers.index[~result.answers.kept]
-        assert (read_run(folder).label_score[sampled] > least).all()
+        run = read_run(folder)
+        score = run.label_score[run.index]
+        least = max(score[i] for i in result.answers.known)
+        assert (score[result.answers.index[~result.answers.kept]] > least).all()
         assert result.noise_rate.low <= truth_of(folder).mean() <= result.noise_rate.high
         assert result.known[1] + len(result.answers.index) == len(result.rows)
 
@@ -121,14 +122,14 @@ def test_by_hand() -> None:
 def test_none_is_a_sentence(folder: Path) -> None:
     run = read_run(folder)
     with pytest.raises(InputError, match="The 0 most suspicious examples are none"):
-        most_suspicious(run, run.label_score, 0)
+        most_suspicious(run.label_score, run.kept, 0)
 
 
 def test_the_command(folder: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["audit", str(folder), "--suspicious", "5"])
     assert "\n5 questions: 5 that were not kept, the most suspicious first.\n" in done.output
     every = CliRunner().invoke(app, ["audit", str(folder), "--suspicious", str(TRAIN)])
-    assert "the most suspicious first, all that are left of those trained on.\n" in every.output
+    assert "the most suspicious first, all that are left.\n" in every.output
     told = CliRunner().invoke(app, ["audit", str(folder), "--answers", str(answered(folder, tmp_path / "a.csv"))])
     assert told.exit_code == 0
     assert "Known from corrections, or as the most suspicious" in told.output

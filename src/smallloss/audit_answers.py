@@ -20,7 +20,8 @@ ANSWER = ("id", "index", "answer", "true_label")
 
 @dataclass(frozen=True, eq=False)
 class Heard:
-    """All answers of a run, which of them are on the most suspicious, and those that are a sample."""
+    """All answers of a run, by row of the dataset, which of them are on the most suspicious, and those that are a
+    sample, by place in the training part."""
 
     answers: Answers
     suspicious: np.ndarray
@@ -33,28 +34,37 @@ def read_answers(run: Run, path: Path) -> Heard:
     missing = [name for name in (*ANSWER, "run") if name not in table.column_names]
     if missing:
         raise InputError(f"{path} has no column {missing[0]!r}; fill in the table or the page that the audit wrote.")
-    place = {str(index): i for i, index in enumerate(run.index.tolist())}
     spelled, ids = by_spelling(run.classes.tolist()), by_spelling(run.ids)
     found: dict[int, tuple[str, str, str]] = {}
-    suspicious: dict[int, bool] = {}
+    suspicious: set[int] = set()
     for number, row in enumerate(table.to_pylist(), start=1):
         what = f"Row {number} of {path.name}"
-        i = _position(run, place, row | {"id": ids.get(row["id"] or "", row["id"])}, what)
+        i = _position(run, row | {"id": ids.get(row["id"] or "", row["id"])}, what)
         if i in found:
-            raise InputError(f"{what} answers for {quoted(run.id(i))} a second time; keep one answer.")
+            raise InputError(f"{what} answers for {quoted(run.ids[i])} a second time; keep one answer.")
         found[i] = (*_said(row["answer"], row["true_label"], spelled), what)
-        suspicious[i] = row.get("stratum") == SUSPICIOUS
+        suspicious |= {i} if row.get("stratum") == SUSPICIOUS else set()
     for row in earlier(run):
-        i = place[str(row["index"])]
-        suspicious[i] = row.get(SUSPICIOUS, False)
+        i = int(row["index"])
+        suspicious |= {i} if row.get(SUSPICIOUS) else set()
         if not any(found.get(i, ("", ""))[:2]):
             found[i] = (row["answer"], row["true_label"], "The earlier answer")
-    where = [f"{what} ({quoted(run.id(i))})" for i, (_, _, what) in found.items()]
+    where = [f"{what} ({quoted(run.ids[i])})" for i, (_, _, what) in found.items()]
     answer, true_label = ([row[column] for row in found.values()] for column in (0, 1))
-    answers = by_hand.read_answers(run, list(found), answer, true_label, where)
-    known = {i: run.known[int(run.index[i])] for i in run.places(run.known) if i not in answers.index}
-    asked = np.array([suspicious[i] for i in answers.index.tolist()], bool)
-    return Heard(answers, asked, by_hand.sample_of(replace(answers, known=known), asked, run.label_score))
+    answers = by_hand.read_answers(run.all_rows, list(found), answer, true_label, where)
+    asked = np.isin(answers.index, list(suspicious))
+    return Heard(answers, asked, _sample(run, answers, asked))
+
+
+def _sample(run: Run, answers: Answers, suspicious: np.ndarray) -> Answers:
+    """The answers on the training part that are a sample of it, with what is known besides."""
+    place = {row: i for i, row in enumerate(run.index.tolist())}
+    trained = np.isin(answers.index, run.index)
+    columns = {name: getattr(answers, name)[trained] for name in ("kept", "label", "true")}
+    columns["index"] = np.array([place[row] for row in answers.index[trained].tolist()], np.int64)
+    known = {place[row]: true for row, true in run.known.items() if row in place and row not in answers.index}
+    here = replace(answers, known=known, **columns)
+    return by_hand.sample_of(here, suspicious[trained], run.label_score[run.index])
 
 
 def earlier(run: Run) -> list[dict[str, Any]]:
@@ -84,7 +94,7 @@ def refuse_unread(run: Run) -> None:
 
 def to_keep(run: Run, heard: Heard) -> list[dict[str, Any]]:
     """All answers by id and in words, so that later ones add to them."""
-    rows = zip(run.index[heard.answers.index], heard.answers.true, heard.suspicious.tolist(), strict=True)
+    rows = zip(heard.answers.index.tolist(), heard.answers.true, heard.suspicious.tolist(), strict=True)
     return [
         dict(zip(ANSWER, _row(run, row, true), strict=True)) | ({SUSPICIOUS: True} if suspicious else {})
         for row, true, suspicious in rows
@@ -110,14 +120,15 @@ def _said(answer: str | None, true_label: str | None, spelled: dict[str, str]) -
     return (answer or "").strip().lower(), spelled.get(label, label.strip())
 
 
-def _position(run: Run, place: dict[str, int], row: dict[str, Any], what: str) -> int:
-    """Where in the training part the example of a row is."""
+def _position(run: Run, row: dict[str, Any], what: str) -> int:
+    """The row of the dataset that a row of answers is about."""
     if row["run"] not in (None, run.key):
         raise InputError(f"{what} belongs to another run ({row['run']}, but this one is {run.key}): name that run.")
-    i = place.get(row["index"] or "")
-    if i is None or row["id"] != run.id(i):
+    index = row["index"] or ""
+    i = int(index) if index.isdecimal() and int(index) < len(run.ids) else None
+    if i is None or row["id"] != run.ids[i]:
         raise InputError(
-            f"{what} has the id {row['id']!r} and the index {row['index']!r}, but no training example of "
-            f"{run.folder} has both: keep them as the audit wrote them."
+            f"{what} has the id {row['id']!r} and the index {row['index']!r}, but no example of {run.folder} has both: "
+            "keep them as the audit wrote them."
         )
     return i

@@ -16,8 +16,20 @@ FOLDER, TABLE, PAGE, RESULT = "audit", "audit.csv", "audit.html", "result.json"
 
 
 @dataclass(frozen=True, eq=False)
+class Rows:
+    """Labels and whether they are kept, as `Labelled` of an audit."""
+
+    classes: np.ndarray
+    class_index: np.ndarray
+    mask: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Run:
-    """The training part of a finished run, as the audit sees it; vectors have one entry per row of it."""
+    """The training part of a finished run, as the audit sees it; vectors have one entry per row of it.
+
+    Where they are of all rows of the dataset it is said: of those held out labels can be corrected too.
+    """
 
     folder: Path
     name: str
@@ -28,11 +40,12 @@ class Run:
     rank_in_class: np.ndarray
     mask: np.ndarray
     index: np.ndarray  # rows of the dataset
-    predicted: list[str | None]
-    label_score: np.ndarray  # low is suspicious
     noise_rate: np.ndarray
-    labels: np.ndarray  # of all rows of the dataset, not of the training part only
-    ids: list[str]  # of all rows as well
+    labels: np.ndarray  # of all rows, as are the next four
+    ids: list[str]
+    predicted: list[str | None]
+    label_score: np.ndarray  # low is suspicious; NaN for what was never seen
+    kept: np.ndarray
     known: dict[int, int]  # row of the dataset -> its true class by hand, or NONE: the corrections it was made with
     transition: list[list[float]] | None  # T where it was given
     upper: list[float] | None  # of the rates, where they were given with them
@@ -41,8 +54,10 @@ class Run:
     def __truediv__(self, name: str) -> Path:
         return self.folder / FOLDER / name
 
-    def id(self, i: int) -> str:
-        return self.ids[int(self.index[i])]
+    @property
+    def all_rows(self) -> "Rows":
+        """The dataset, held-out examples included, as answers are read for it."""
+        return Rows(self.classes, self.labels, self.kept)
 
     def places(self, rows: Iterable[int]) -> list[int]:
         """Where in the training part rows of the dataset are, those that are in it."""
@@ -71,11 +86,12 @@ def read_run(folder: str | Path) -> Run:
         rank_in_class=selected["rank_in_class"],
         mask=selected["selected"],
         index=selected["index"],
-        predicted=table.column("predicted_label").take(selected["index"]).to_pylist(),
-        label_score=table.column("label_score").to_numpy()[selected["index"]],
         noise_rate=selected["noise_rate"],
         labels=labels,
         ids=table.column("id").to_pylist(),
+        predicted=table.column("predicted_label").to_pylist(),
+        label_score=table.column("label_score").to_numpy(),
+        kept=np.array(table.column("selected").to_pylist(), bool),
         known={int(row): int(true) for row, true in config.get("corrections", [])},
         transition=noise.get("transition"),
         upper=noise.get("upper"),

@@ -36,22 +36,22 @@ def audit(
     """Write RUN/audit/audit.csv and audit.html: examples to look at, none of which has been answered before.
 
     Neither in an audit of this run, nor in the corrections it was made with.
-    suspicious: ask about so many of the most suspicious, the worst first, instead of a random sample of `kept` and
-    `dropped` examples. dataset: what the run was made from, to show pictures, texts or rows; without it, examples are
-    shown by id.
+    suspicious: ask about so many of the most suspicious, held out or not, the worst first, instead of a random sample
+    of `kept` and `dropped` examples.
+    dataset: what the run was made from, to show pictures, texts or rows; without it, examples are shown by id.
     """
     run = read_run(run_folder)
     if dataset is not None:
         require_same_data(dataset, run.ids, run.classes[run.labels].tolist(), run.fingerprint, run.folder)
     refuse_unread(run)
-    answered = run.places([*run.known, *(row["index"] for row in earlier(run))])
+    answered = [*run.known, *(int(row["index"]) for row in earlier(run))]
     if suspicious is None:
-        sample = by_hand.draw(run, kept=kept, dropped=dropped, seed=seed, answered=answered)
-        asked = {i: _STRATA[int(run.mask[i])] for i in sample.index.tolist()}
+        sample = by_hand.draw(run, kept=kept, dropped=dropped, seed=seed, answered=run.places(answered))
+        asked = {int(run.index[i]): _STRATA[int(run.mask[i])] for i in sample.index}
     else:
-        worst = by_hand.most_suspicious(run, run.label_score, suspicious, answered=answered)
+        worst = by_hand.most_suspicious(run.label_score, run.kept, suspicious, answered=answered)
         asked = dict.fromkeys(worst.tolist(), SUSPICIOUS)
-    questions = [_question(run, i, stratum, dataset) for i, stratum in asked.items()]
+    questions = [_question(run, row, stratum, dataset) for row, stratum in asked.items()]
     (run / "").mkdir(exist_ok=True)
     names = run.classes.tolist()
     rows = [[q.id, q.index, names[q.given], q.predicted, q.stratum, "", "", run.key] for q in questions]
@@ -67,7 +67,7 @@ def read_back(run_folder: str | Path, answers_csv: str | Path | None = None) -> 
     run = read_run(run_folder)
     heard = read_answers(run, run / TABLE if answers_csv is None else Path(answers_csv))
     answers = heard.sample
-    pins = run.known | {int(run.index[i]): true for i, true in by_hand.pins(heard.answers).items()}
+    pins = run.known | by_hand.pins(heard.answers)
     found = run.estimate
     joint = None if found is None else np.asarray(found["prior"])[:, None] * np.asarray(found["transition"])
     pair = proof.uncertain_pair(answers, run, joint)
@@ -77,7 +77,7 @@ def read_back(run_folder: str | Path, answers_csv: str | Path | None = None) -> 
         answers=answers,
         rows=to_keep(run, heard),
         pins=pins,
-        known=answers.known_counts(run.class_index),
+        known=_beside(run, answers, pins),
         precision=proof.kept_precision(answers),
         noise_rate=proof.noise_rate(answers, run),
         rates=proof.corrected(answers, run, run.noise_rate, *_bounds(run)),
@@ -109,6 +109,13 @@ def answered(folder: Path) -> tuple[Run, dict[int, int]] | None:
     return run, pins
 
 
+def _beside(run: Run, answers: Answers, pins: dict[int, int]) -> tuple[int, int]:
+    """Wrong labels and all among what is known and no sample, held out or not."""
+    sampled = set(run.index[answers.index].tolist())
+    beside = [true != run.labels[row] for row, true in pins.items() if row not in sampled]
+    return sum(beside), len(beside)
+
+
 def _verdict(run: Run, answers: Answers) -> DataVerdict | KnownVerdict | None:
     """Of the estimate as the run left it, or of the noise that was given; None where an old run kept too little.
 
@@ -131,14 +138,14 @@ def _bounds(run: Run) -> tuple[Any, Any]:
     return (None, None) if run.upper is None else proof.bounds_of(run.noise_rate, np.array(run.upper))
 
 
-def _question(run: Run, i: int, stratum: str, dataset: Dataset | None) -> Question:
+def _question(run: Run, row: int, stratum: str, dataset: Dataset | None) -> Question:
     return Question(
-        id=run.id(i),
-        index=int(run.index[i]),
-        given=int(run.class_index[i]),
-        predicted=run.predicted[i] or "",
+        id=run.ids[row],
+        index=row,
+        given=int(run.labels[row]),
+        predicted=run.predicted[row] or "",
         stratum=stratum,
-        **({"text": run.id(i)} if dataset is None else shown_inputs(dataset, int(run.index[i]))),
+        **({"text": run.ids[row]} if dataset is None else shown_inputs(dataset, row)),
     )
 
 

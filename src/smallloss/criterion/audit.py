@@ -1,7 +1,7 @@
 """The audit: which examples to check by hand, what was answered, and the answers back in the selection.
 
 Two strata are drawn from, the kept examples and the dropped ones, each at random over all classes. Instead, the most
-suspicious of the dropped may be gone through, the worst first: that corrects more labels, but measures nothing.
+suspicious of what was not kept may be gone through, the worst first: that corrects more labels, but measures nothing.
 
 A person says of each label: right | wrong, it is X | none of the classes | unsure. Unsure answers are counted and are
 no evidence.
@@ -21,17 +21,22 @@ ANSWERS = ("right", "wrong", "none", "unsure")
 NONE, UNSURE = -1, -2  # in the place of a true class
 
 
-class Ranked(Protocol):
-    """What an audit needs of a selection: a `Selection` has it, and so have the rows of a run."""
+class Labelled(Protocol):
+    """Labels that can be answered for, and which of them are kept."""
 
     @property
     def classes(self) -> np.ndarray: ...
     @property
     def class_index(self) -> np.ndarray: ...
     @property
-    def rank_in_class(self) -> np.ndarray: ...
-    @property
     def mask(self) -> np.ndarray: ...
+
+
+class Ranked(Labelled, Protocol):
+    """What an audit needs of a selection: a `Selection` has it, and so has the training part of a run."""
+
+    @property
+    def rank_in_class(self) -> np.ndarray: ...
 
 
 # --- what to look at --------------------------------------------------------------------------------------
@@ -71,12 +76,12 @@ def _first(members: np.ndarray, key: np.ndarray, wanted: int) -> np.ndarray:
 
 
 def most_suspicious(
-    selection: Ranked, label_score: np.ndarray, count: int, *, answered: Sequence[int] = ()
+    label_score: np.ndarray, kept: np.ndarray, count: int, *, answered: Sequence[int] = ()
 ) -> np.ndarray:
-    """Up to `count` dropped examples, those of the lowest label scores first, never one that was answered."""
+    """Up to `count` examples that are not kept, those of the lowest label scores first, never one that was answered."""
     if count < 1:
         raise InputError(f"The {count} most suspicious examples are none: ask for some.")
-    free = (selection.rank_in_class > 0) & ~selection.mask
+    free = ~np.isnan(label_score) & ~kept
     free[np.asarray(answered, np.int64)] = False
     if not free.any():
         raise InputError("No suspicious example is left to check: all that were not kept have an answer.")
@@ -125,7 +130,7 @@ class Answers:
 
 
 def read_answers(
-    selection: Ranked,
+    selection: Labelled,
     index: Sequence[int],
     answer: Sequence[str | None],
     true_label: Sequence[str | None],

@@ -9,15 +9,16 @@ from smallloss.data.table_files import read_table
 from smallloss.report.audit_page import SUSPICIOUS
 from smallloss.words import counted
 
-_STRATA = {SUSPICIOUS: "that were not kept, the most suspicious first"}
+_STRATA = {"kept": "kept", "dropped": "dropped", SUSPICIOUS: "that were not kept, the most suspicious first"}
+_ALL = ", all that are left of those trained on"
+_LEFT = {"kept": _ALL, "dropped": _ALL, SUSPICIOUS: ", all that are left"}
 
 
 def how_many(table: Path, wanted: Mapping[str, int]) -> str:
     """How many examples of each stratum a table asks about, and where that is all there are, fewer than wanted."""
     strata = read_table(table).column("stratum").to_pylist()
-    left = ", all that are left of those trained on"
     said = [
-        f"{strata.count(name):,} {_STRATA.get(name, name)}{left if strata.count(name) < number else ''}"
+        f"{strata.count(name):,} {_STRATA[name]}{_LEFT[name] if strata.count(name) < number else ''}"
         for name, number in wanted.items()
         if number
     ]
