@@ -204,3 +204,23 @@ def test_equal_examples_under_different_labels_are_all_listed(tmp_path):
         rows = [(row["id"], row["label"], row["group"]) for row in csv.DictReader(file)]
     assert rows == [("r3", "dog", "1"), ("r10", "'=cat", "1"), ("r4", "'=cat", "2"), ("r21", "dog", "2")]
     assert not any("duplicates.csv" in note for note in sl.clean(data, noise_rate=0.1, epochs=1).result.notes)
+
+
+def test_held_out_labels_that_were_corrected_are_what_accuracy_is_taken_by(tmp_path):
+    x = np.random.default_rng(0).normal(size=(120, 3)).astype(np.float32)
+    truth = np.arange(120) % 3
+    x[np.arange(120), truth] += 6
+    y = np.where(np.arange(120) % 4 == 0, (truth + 1) % 3, truth)
+    before = sl.clean((x, y), noise_rate=0.25, epochs=10)
+    held_out = before.result.parts[1].index
+    wrong = [row for row in held_out.tolist() if y[row] != truth[row]]
+    assert len(wrong) > 2
+    answers = "".join(f"{row},wrong,{truth[row]}\n" for row in wrong[1:])
+    (tmp_path / "c.csv").write_text(f"id,answer,true_label\n{answers}{wrong[0]},none,\n")
+    run = sl.clean((x, y), noise_rate=0.25, epochs=10, corrections=tmp_path / "c.csv")
+    assert run.result.accuracy_on.endswith(f", {len(wrong) - 1} labels corrected by hand")
+    known = np.where(np.isin(held_out, wrong[1:]), truth[held_out], y[held_out])
+    (cross_entropy, _), (was, _) = run.result.accuracies, before.result.accuracies
+    predicted = run.table()["predicted_label"]
+    assert cross_entropy.last > was.last
+    assert np.array_equal(run.result.accuracies[1].right, np.array(predicted)[held_out].astype(int) == known)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from smallloss.models.backbone import name_of
 from smallloss.models.registry import require_known
 from smallloss.noise import Knowledge, known_noise, of_part, without_official
 from smallloss.run_files import DUPLICATES
+from smallloss.words import counted
 
 
 def refuse_early(
@@ -164,8 +165,21 @@ def make_ready(
     # The protocol paper may be asked for: official labels are what it validates with.
     divided = dataset if protocol == "paper" else told
     train, checks, accuracy_on, protocol = divide(divided, protocol, seed, groups)
+    checks, by_answers = _as_answered(checks, divided, pins)
+    accuracy_on += by_answers
     known.noise = Noise(prior=given.prior) if estimate else of_part(known, told, train)
     return Ready(told, known, train, checks, accuracy_on, protocol, pins, groups, alike)
+
+
+def _as_answered(checks: dict[str, Check], dataset: Dataset, pins: Mapping[int, int]) -> tuple[dict[str, Check], str]:
+    """Checks on the dataset itself by the classes that a person named, where they did; and what to say of it."""
+    found, said = {}, ""
+    for name, check in checks.items():
+        true = np.array([pins.get(row, by_hand.NONE) for row in check.index.tolist()], np.int64)
+        named = (true != by_hand.NONE) & (true != check.labels) & (check.dataset is dataset)
+        found[name] = replace(check, labels=np.where(named, true, check.labels))
+        said = f", {counted(int(named.sum()), 'label')} corrected by hand" if named.any() else ""
+    return found, said
 
 
 def divide(
