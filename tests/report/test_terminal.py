@@ -1,11 +1,12 @@
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from rich.console import Console
 
 from smallloss.criterion.estimate import estimate
-from smallloss.criterion.selection import select
+from smallloss.criterion.selection import Selection, select
 from smallloss.data.dataset import Dataset
 from smallloss.report.result import Part, Result
 from smallloss.report.terminal import render
@@ -124,3 +125,16 @@ def test_no_number_is_cut_at_80_columns(result: Result) -> None:
     assert "…" not in text
     (row,) = [line for line in lines(text) if line[:1] == ["all"]]
     assert [row[1], row[5]] == ["40,000", f"{int(chosen.mask.sum()):,}"]
+
+
+def test_where_labels_are_likely_wrong_the_next_command_is_said(result: Result) -> None:
+    command = "smallloss audit 'runs/[pets]' --suspicious 100  (to correct the worst)"
+    assert command in shown(result)
+    result.parts = [replace(part, selection=all_right(part)) for part in result.parts]
+    assert command not in shown(result)
+
+
+def all_right(part: Part) -> Selection:
+    """The same examples, none of which is likely wrong."""
+    n = len(part.index)
+    return select(np.zeros(n), part.selection.classes[part.selection.class_index], 0.0, classes=part.selection.classes)

@@ -1,5 +1,6 @@
 """The result on a terminal: the verdict, the methods, the classes, and where the files are."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 CLASSES_SHOWN = 20
 NET_SHOWN = 20  # letters: ours are shorter
+_TO_LOOK_AT = 100  # examples: what a person goes through in a quarter of an hour
 _STYLES = {"green": "bold green", "amber": "bold yellow", "red": "bold red", "grey": "bold"}
 
 
@@ -52,6 +54,9 @@ def render(result: Result, console: "Console", folder: str | Path | None = None)
             ("examples.csv", "every example, in input order; also examples.parquet"),
         ):
             console.print(Text(f"{printable(str(Path(folder) / name))}  ({what})"), soft_wrap=True)
+        if any(part.selection.is_label_issue.any() for part in result.parts):
+            command = shlex.join(["smallloss", "audit", str(folder), "--suspicious", str(_TO_LOOK_AT)])
+            console.print(Text(f"{printable(command)}  (to correct the worst)"), soft_wrap=True)
 
 
 def _unsaid(result: Result) -> list[str]:
