@@ -1,6 +1,7 @@
 """`clean` on data that is hardly enough."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -206,11 +207,16 @@ def test_equal_examples_under_different_labels_are_all_listed(tmp_path):
     assert not any("duplicates.csv" in note for note in sl.clean(data, noise_rate=0.1, epochs=1).result.notes)
 
 
-def test_held_out_labels_that_were_corrected_are_what_accuracy_is_taken_by(tmp_path):
+def three_blobs():
+    """120 examples of three classes; every fourth label is wrong."""
     x = np.random.default_rng(0).normal(size=(120, 3)).astype(np.float32)
     truth = np.arange(120) % 3
     x[np.arange(120), truth] += 6
-    y = np.where(np.arange(120) % 4 == 0, (truth + 1) % 3, truth)
+    return x, np.where(np.arange(120) % 4 == 0, (truth + 1) % 3, truth), truth
+
+
+def test_held_out_labels_that_were_corrected_are_what_accuracy_is_taken_by(tmp_path):
+    x, y, truth = three_blobs()
     before = sl.clean((x, y), noise_rate=0.25, epochs=10)
     held_out = before.result.parts[1].index
     wrong = [row for row in held_out.tolist() if y[row] != truth[row]]
@@ -218,9 +224,31 @@ def test_held_out_labels_that_were_corrected_are_what_accuracy_is_taken_by(tmp_p
     answers = "".join(f"{row},wrong,{truth[row]}\n" for row in wrong[1:])
     (tmp_path / "c.csv").write_text(f"id,answer,true_label\n{answers}{wrong[0]},none,\n")
     run = sl.clean((x, y), noise_rate=0.25, epochs=10, corrections=tmp_path / "c.csv")
-    assert run.result.accuracy_on.endswith(f", {len(wrong) - 1} labels corrected by hand")
-    known = np.where(np.isin(held_out, wrong[1:]), truth[held_out], y[held_out])
-    (cross_entropy, _), (was, _) = run.result.accuracies, before.result.accuracies
-    predicted = run.table()["predicted_label"]
-    assert cross_entropy.last > was.last
-    assert np.array_equal(run.result.accuracies[1].right, np.array(predicted)[held_out].astype(int) == known)
+    said = f", {len(wrong) - 1} labels corrected by hand, 1 in none of the classes left out"
+    assert run.result.accuracy_on.endswith(said)
+    rows = held_out[held_out != wrong[0]]
+    known = np.where(np.isin(rows, wrong[1:]), truth[rows], y[rows])
+    predicted = np.array(run.table()["predicted_label"])[rows].astype(int)
+    assert np.array_equal(run.result.accuracies[1].right, predicted == known)
+    assert run.result.accuracies[1].last > before.result.accuracies[1].last
+
+
+def test_nobody_corrects_labels_that_are_known_to_be_true(tmp_path):
+    """Those of a benchmark, which accuracy is taken by."""
+    x, y, truth = three_blobs()
+    data = replace(from_arrays(x, y), true_labels=truth)
+    answers = "".join(f"{row},wrong,{(y[row] + 1) % 3}\n" for row in range(120) if y[row] == truth[row])
+    (tmp_path / "c.csv").write_text(f"id,answer,true_label\n{answers}")
+    run = sl.clean(data, noise_rate=0.25, epochs=2, method="cross_entropy", corrections=tmp_path / "c.csv")
+    held_out = run.result.parts[1].index
+    predicted = np.array(run.table()["predicted_label"])[held_out].astype(int)
+    assert run.result.accuracy_on.endswith("(by their true labels)")
+    assert np.array_equal(run.result.accuracies[0].right, predicted == truth[held_out])
+
+
+def test_a_setting_of_another_method_is_said_to_change_nothing():
+    x, y, _ = three_blobs()
+    run = sl.clean((x, y), noise_rate=0.25, epochs=1, settings={"mixmatch.alpha": 4, "beta": 0.1})
+    assert [note for note in run.result.notes if "changes nothing here" in note] == [
+        "The setting mixmatch.alpha changes nothing here: it belongs to --method rsl_wm, and this is rsl."
+    ]

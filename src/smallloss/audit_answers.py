@@ -31,22 +31,22 @@ class Heard:
 def read_answers(run: Run, path: Path) -> Heard:
     """The answers in a file, and those read back before; only what is answered anew replaces one of these."""
     table = read_table(path)
-    missing = [name for name in (*ANSWER, "run") if name not in table.column_names]
+    missing = [name for name in (*ANSWER, "stratum", "run") if name not in table.column_names]
     if missing:
         raise InputError(f"{path} has no column {missing[0]!r}; fill in the table or the page that the audit wrote.")
     spelled, ids = by_spelling(run.classes.tolist()), by_spelling(run.ids)
+    before = {int(row["index"]): row for row in earlier(run)}
     found: dict[int, tuple[str, str, str]] = {}
-    suspicious: set[int] = set()
+    suspicious = {i for i, row in before.items() if row.get(SUSPICIOUS)}
     for number, row in enumerate(table.to_pylist(), start=1):
         what = f"Row {number} of {path.name}"
         i = _position(run, row | {"id": ids.get(row["id"] or "", row["id"])}, what)
         if i in found:
             raise InputError(f"{what} answers for {quoted(run.ids[i])} a second time; keep one answer.")
         found[i] = (*_said(row["answer"], row["true_label"], spelled), what)
-        suspicious |= {i} if row.get("stratum") == SUSPICIOUS else set()
-    for row in earlier(run):
-        i = int(row["index"])
-        suspicious |= {i} if row.get(SUSPICIOUS) else set()
+        if row["stratum"] == SUSPICIOUS and i not in before:  # what was drawn once stays drawn
+            suspicious.add(i)
+    for i, row in before.items():
         if not any(found.get(i, ("", ""))[:2]):
             found[i] = (row["answer"], row["true_label"], "The earlier answer")
     where = [f"{what} ({quoted(run.ids[i])})" for i, (_, _, what) in found.items()]
@@ -64,7 +64,7 @@ def _sample(run: Run, answers: Answers, suspicious: np.ndarray) -> Answers:
     columns["index"] = np.array([place[row] for row in answers.index[trained].tolist()], np.int64)
     known = {place[row]: true for row, true in run.known.items() if row in place and row not in answers.index}
     here = replace(answers, known=known, **columns)
-    return by_hand.sample_of(here, suspicious[trained], run.label_score[run.index])
+    return by_hand.sample_of(here, suspicious[trained], run, run.label_score[run.index])
 
 
 def earlier(run: Run) -> list[dict[str, Any]]:

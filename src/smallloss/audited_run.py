@@ -65,7 +65,7 @@ class Run:
 
 
 def read_run(folder: str | Path) -> Run:
-    """What an audit needs of a run folder; only the training part was selected from, so only it is audited."""
+    """What an audit needs of a run folder. Samples are drawn of the training part, which was selected from."""
     folder = Path(folder)
     config, table = read_finished(folder)
     selected = read_npz(folder / SELECTION)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -172,13 +172,21 @@ def make_ready(
 
 
 def _as_answered(checks: dict[str, Check], dataset: Dataset, pins: Mapping[int, int]) -> tuple[dict[str, Check], str]:
-    """Checks on the dataset itself by the classes that a person named, where they did; and what to say of it."""
+    """Checks by given labels: by the class that a person named where they did, without what belongs to none.
+
+    And what to say of it, of the last check, which accuracy is reported on.
+    """
     found, said = {}, ""
     for name, check in checks.items():
-        true = np.array([pins.get(row, by_hand.NONE) for row in check.index.tolist()], np.int64)
-        named = (true != by_hand.NONE) & (true != check.labels) & (check.dataset is dataset)
-        found[name] = replace(check, labels=np.where(named, true, check.labels))
-        said = f", {counted(int(named.sum()), 'label')} corrected by hand" if named.any() else ""
+        found[name], said = check, ""
+        given = check.dataset is dataset and np.array_equal(check.labels, dataset.labels[check.index])
+        if given and pins:
+            labels = np.array([pins.get(int(row), dataset.labels[row]) for row in check.index], np.int64)
+            known = labels != by_hand.NONE
+            found[name] = Check(dataset, check.index[known], labels[known])
+            named = int((labels != check.labels)[known].sum())
+            said += f", {counted(named, 'label')} corrected by hand" if named else ""
+            said += "" if known.all() else f", {int((~known).sum()):,} in none of the classes left out"
     return found, said
 
 

@@ -1,6 +1,7 @@
 """Labels corrected by hand are learnt with the class that was named, and ranked by the label they had."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from torch.nn.functional import cross_entropy
 
 from smallloss import methods
 from smallloss.criterion.audit import NONE
+from smallloss.errors import TooFewError
+from smallloss.learning.inference import outputs
 from smallloss.learning.networks import Network
 from smallloss.learning.objective import Batch
 from smallloss.learning.recipe import Recipe
@@ -58,9 +61,9 @@ def test_without_answers_nothing_is_different(make_task):
 def test_they_are_learnt_in_full(task):
     weight = np.full(len(task.train), 0.25)
     assert task.learnt(weight)[:7].tolist() == [0.25, 0.25, 1, 1, 1, 0.25, 0.25]
-    selected = np.zeros(len(task.train), bool)
+    selected = np.arange(len(task.train)) == 7
     assert task.learnt(selected).dtype == bool
-    assert task.train[task.learnt(selected)].tolist() == task.train[2:5].tolist()
+    assert task.train[task.learnt(selected)].tolist() == task.train[[2, 3, 4, 7]].tolist()
 
 
 def test_the_loss_is_that_of_the_class_that_was_named(task):
@@ -73,6 +76,52 @@ def test_the_loss_is_that_of_the_class_that_was_named(task):
     loss = Supervised(task, "x", task.train, RECIPE).loss([network], [], batch)
     named = torch.tensor([task.pins[row] if task.pins[row] != NONE else int(task.labels[row]) for row in rows.tolist()])
     torch.testing.assert_close(loss, cross_entropy(logits, named))
+
+
+class Logits(torch.nn.Module):
+    """One row of logits for whatever it sees."""
+
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        self.row = torch.nn.Parameter(torch.arange(float(classes)))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.row.expand(len(x), -1)
+
+
+def test_mixmatch_mixes_the_class_that_was_named(task):
+    weight = np.zeros(len(task.train))
+    weight[-10:] = 1.0  # so that there is something beside what was corrected
+    recipe, how = replace(RECIPE, batch=8), replace(HOW, guess_by="network")
+    objective = WeightedMixMatch(task, "x", SimpleNamespace(weight=weight), recipe, how, lambda ledger: None)
+    corrected = torch.from_numpy(np.resize(task.train[2:5], 8))
+    views = {name: torch.zeros(8, 3, 8, 8) for name in ("labeled", "view_1", "view_2")}
+    tables = {"lam": torch.ones(1, 24), "partner": torch.arange(24)[None], "lambda_u": torch.tensor(0.0)}
+    loss = objective.loss(
+        [Network(Logits(task.classes), torch.device("cpu"))], [], Batch({"labeled": corrected}, views, tables)
+    )
+    logits = torch.arange(float(task.classes)).expand(8, -1)
+    torch.testing.assert_close(loss, cross_entropy(logits, task.targets[corrected]))
+    assert not torch.isclose(loss, cross_entropy(logits, task.labels[corrected]))
+
+
+def test_co_teaching_learns_the_class_that_was_named(make_task, monkeypatch):
+    """All labels are wrong, and all are corrected."""
+    plain = make_task()
+    truth = np.asarray(plain.dataset.labels)
+    shifted = plain.dataset.with_labels((truth + 1) % plain.classes)
+    task = Task(shifted, plain.train, {}, pins={int(row): int(truth[row]) for row in plain.train})
+    how = replace(SETTINGS, stage1=replace(RECIPE, epochs=12))
+    fitted = methods.get("co_teaching").train(task, how, Noise(noise_rate=0.2)).fitted
+    predicted = outputs(task, fitted.network, task.dataset, plain.train).argmax(1)
+    assert (predicted == truth[plain.train]).mean() > 0.6
+
+
+@pytest.mark.parametrize("method", ["rsl", "rsl_wm"])
+def test_corrections_alone_are_too_few(task, method):
+    """Otherwise a network of three examples would be handed out, where plain cross entropy has learnt from all."""
+    with pytest.raises(TooFewError, match="only labels corrected by hand are left to learn from"):
+        methods.get(method).train(task, SETTINGS, Noise(noise_rate=0.999))
 
 
 def test_rsl_learns_from_them_too(task, monkeypatch):

@@ -36,14 +36,14 @@ def test_rsl_wm_tells_when_it_had_no_unlabeled_data(rounds, make_task):
         told[rate] = [note for note in notes if "no unlabelled data" in note]
     assert told[0.2] == []
     (note,) = told[0.0]
-    assert note.startswith("Every training example was selected: RSL_WM")
+    assert note.startswith("Every training example was learnt with a label: RSL_WM")
 
 
 def test_rsl_wm_tells_on_which_side_of_the_second_look(make_task):
     chosen = choose(make_task(), settings(), NOISE, np.arange(96.0))
     all_of_them, some = np.ones(80), np.r_[0.0, np.ones(79)]
-    assert "selected before its second look:" in _told(chosen, all_of_them, some).notes[-1]
-    assert "selected after its second look:" in _told(chosen, some, all_of_them).notes[-1]
+    assert "with a label before its second look:" in _told(chosen, all_of_them, some).notes[-1]
+    assert "with a label after its second look:" in _told(chosen, some, all_of_them).notes[-1]
     assert _told(chosen, some, some) is chosen
 
 

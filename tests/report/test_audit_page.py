@@ -239,7 +239,9 @@ def driven(tmp_path: Path, text: str, drive: str) -> dict[str, str | None]:
         pytest.skip("Chromium does not answer here")
     if done.returncode or "<html" not in done.stdout:
         pytest.skip("Chromium does not run here")
-    return next(attributes for tag, attributes in Reader(done.stdout).tags if tag == "body")
+    reader = Reader(done.stdout)
+    assert not reader.named("b")
+    return next(attributes for tag, attributes in reader.tags if tag == "body")
 
 
 def saved_rows(body: dict[str, str | None]) -> list[dict[str, str]]:
@@ -254,6 +256,7 @@ def test_a_browser_runs_it_from_a_file(tmp_path: Path) -> None:
         "const example = document.getElementById('example');"
         "document.body.dataset.cut = example.textContent; press('m');"
         "document.body.dataset.whole = example.textContent;"
+        "document.body.dataset.done = document.getElementById('progress').textContent;"
     )
     body = driven(tmp_path, hostile_page(), drive)
     cut, whole = (body[f"data-{name}"] for name in ("cut", "whole"))
@@ -264,6 +267,7 @@ def test_a_browser_runs_it_from_a_file(tmp_path: Path) -> None:
     assert "column 29" not in cut
     assert whole.strip().startswith(LONG)
     assert whole.strip().endswith("column 29 <b><i>cell 29")
+    assert body["data-done"] == "4 of 7 answered"
     rows = saved_rows(body)
     assert [row["answer"] for row in rows] == ["right", "unsure", "none", "wrong", "", "", ""]
     assert rows[3]["true_label"] == HOSTILE[0]

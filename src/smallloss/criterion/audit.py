@@ -100,7 +100,7 @@ class Answers:
     label: np.ndarray  # position of the given label among the classes
     true: np.ndarray  # position of the true class, NONE or UNSURE
     empty: int = 0  # rows left without an answer
-    known: Mapping[int, int] = field(default_factory=dict)  # example -> its true class by hand, from before this audit
+    known: Mapping[int, int] = field(default_factory=dict)  # example that is no sample -> its true class, or UNSURE
 
     @property
     def decided(self) -> np.ndarray:
@@ -123,10 +123,11 @@ class Answers:
             np.array([np.count_nonzero(stratum) for stratum in strata]),
         )
 
-    def known_counts(self, class_index: np.ndarray, label: int | None = None) -> tuple[int, int]:
-        """Wrong labels and all among the examples that were known before, perhaps under one label only."""
-        wrong = [true != class_index[i] for i, true in self.known.items() if label in (None, class_index[i])]
-        return sum(wrong), len(wrong)
+    def known_counts(self, class_index: np.ndarray, label: int | None = None) -> tuple[int, int, int]:
+        """Of the known examples, perhaps under one label only: those with wrong labels, the undecided, and all."""
+        known = [(true, class_index[i]) for i, true in self.known.items() if label in (None, class_index[i])]
+        undecided = sum(true == UNSURE for true, _ in known)
+        return sum(true not in (given, UNSURE) for true, given in known), undecided, len(known)
 
 
 def read_answers(
@@ -174,17 +175,20 @@ def true_class(word: str, name: str, label: int, code: Mapping[str, int], place:
     return {"right": label, "none": NONE, "unsure": UNSURE}.get(word, code.get(name, NONE))
 
 
-def sample_of(answers: Answers, suspicious: np.ndarray, label_score: np.ndarray) -> Answers:
+def sample_of(answers: Answers, suspicious: np.ndarray, selection: Ranked, label_score: np.ndarray) -> Answers:
     """The answers that are a sample: those on the most `suspicious` are not, and become known, as if from before.
 
-    So does what was drawn among the dropped and is as suspicious: the others were drawn from the rest of these.
+    As far down as every dropped example has an answer, what was drawn among them is known too, and the other draws are
+    a sample of what is left. Beyond the first that was passed over it stays a sample, though the known ones are no
+    longer among those it stands for: what is left is then rather cleaner than it says.
     """
     if not suspicious.any():
         return answers
-    least = label_score[answers.index[suspicious]].max()
-    apart = suspicious | (~answers.kept & (label_score[answers.index] <= least))
-    certain = apart & answers.decided
-    known = dict(zip(answers.index[certain].tolist(), answers.true[certain].tolist(), strict=True))
+    heard = np.isin(np.arange(len(label_score)), [*answers.index, *answers.known])
+    passed = label_score[(selection.rank_in_class > 0) & ~selection.mask & ~heard]
+    gapless = ~answers.kept & (label_score[answers.index] < passed.min(initial=np.inf))
+    apart = suspicious | gapless
+    known = dict(zip(answers.index[apart].tolist(), answers.true[apart].tolist(), strict=True))
     columns = {name: getattr(answers, name)[~apart] for name in ("index", "kept", "label", "true")}
     return replace(answers, known={**answers.known, **known}, **columns)
 

@@ -20,6 +20,7 @@ ALIKE = 10  # answers: the most that what all labels say is worth for one of the
 RATE_LEVEL = 0.90  # of the intervals of noise rates, the estimated and the audited alike
 
 _EDGE = 1e-6  # a beta has no parameter 0
+_MAY_BE = np.array([0.5, 0.0, 1.0])  # of examples that nobody could decide on: how many are wrong, at least, at most
 _TRIED = 101  # rates of the first stratum among which the worst is looked for
 _SURE_OF_P = 0.001
 _NEARER = ndtri((1 + SAFETY_LEVEL) / 2) / ndtri((1 + RATE_LEVEL) / 2)  # of normal intervals, both ends
@@ -115,9 +116,12 @@ def noise_rate(answers: Answers, selection: Ranked, label: int | None = None, le
 
 
 def _whole(rate: np.ndarray, size: np.ndarray, answers: Answers, selection: Ranked, label: int | None) -> np.ndarray:
-    """A rate of the examples to draw from as one of all: those known before are no sample, they are counted."""
-    wrong, known = answers.known_counts(selection.class_index, label)
-    return (rate * size.sum() + wrong) / (size.sum() + known) if known else rate
+    """A rate of the examples to draw from, and its least and most, as those of all examples.
+
+    The known ones are no sample, they are counted. Those that nobody could decide on may be wrong or not.
+    """
+    wrong, undecided, known = answers.known_counts(selection.class_index, label)
+    return (rate * size.sum() + wrong + undecided * _MAY_BE) / (size.sum() + known) if known else rate
 
 
 def more_to_halve(answers: Answers, selection: Ranked) -> int:
@@ -148,7 +152,7 @@ def uncertain_pair(answers: Answers, selection: Ranked, joint: np.ndarray | None
     variance = np.zeros((c, c))
     of = sizes(selection, known=answers.known)
     _, answered = answers.counts()
-    weight = of * np.maximum(of - answered, 0) / of.sum() ** 2  # W^2 f
+    weight = of * np.maximum(of - answered, 0) / max(of.sum(), 1) ** 2  # W^2 f
     for stratum, w, m in zip((answers.kept, ~answers.kept), weight, answered, strict=True):
         named = stratum & answers.wrong & (answers.true >= 0)
         found = np.zeros((c, c))
@@ -195,14 +199,15 @@ def corrected(answers: Answers, selection: Ranked, rates: Any, low: Any = None, 
     """The noise rates to select with next; finite answers never make one 0 or 1.
 
     Where the answers contradict the rates as a whole, all share one shift on the logit scale, with which they reach
-    the audited rate of the whole dataset; its interval carries over to theirs. Then, shifted or not, the answers of a
+    the audited rate of the whole dataset; its interval carries over to theirs. Where kept or dropped ones were not
+    sampled, they reach the nearest rate that is not contradicted. Then, shifted or not, the answers of a
     class of OWN or more are counted together with as many as its estimate is worth (a Beta of its mean and spread).
     They speak alone where the two intervals have nothing in common, and where a rate was given without an interval
     and all are shifted: then it is worth nothing. Such a rate stays as it was where nothing contradicts it.
     """
     before = np.asarray(rates, np.float64)
     bounds = [before if bound is None else np.asarray(bound, np.float64) for bound in (low, high)]
-    known = [answers.known_counts(selection.class_index, k)[1] for k in range(len(before))]
+    known = [answers.known_counts(selection.class_index, k)[-1] for k in range(len(before))]
     n = np.array([sizes(selection, k, answers.known).sum() + known[k] for k in range(len(before))])
     weight = n / n.sum()
     least = 0.5 / (n + 1)  # a rate of 0 has no logit
@@ -213,7 +218,10 @@ def corrected(answers: Answers, selection: Ranked, rates: Any, low: Any = None, 
     contradicted = not whole.low <= weight @ before <= whole.high
     if contradicted:
         source = [SHIFTED] * len(before)
-        targets = (_mean(believed(answers, selection), whole), whole.low, whole.high)
+        targets = [_mean(believed(answers, selection), whole), whole.low, whole.high]
+        if ((answers.counts()[1] == 0) & (sizes(selection, known=answers.known) > 0)).any():
+            # Of what nobody sampled nothing is known: no farther than what was counted proves, intervals and all.
+            targets = [float(np.clip(weight @ before, whole.low, whole.high))] * 3
         out = np.array(
             [expit(x + common_shift(odds[0], weight, target)) for x, target in zip(odds, targets, strict=True)]
         )
@@ -244,7 +252,7 @@ def believed(answers: Answers, selection: Ranked, label: int | None = None) -> n
     wrong, answered = answers.counts(label)
     before, worth = (JEFFREYS, 2 * JEFFREYS) if label is None else _said_of_all(answers, len(selection.classes))
     size = np.maximum(sizes(selection, label, answers.known), answered)
-    rest, n, after = size - answered, size.sum(), answered + worth
+    rest, n, after = size - answered, max(size.sum(), 1), answered + worth
     rate = (wrong + worth * before) / after
     variance = (rest * (after + rest) / n**2) @ (rate * (1 - rate) / (after + 1))
     mean, nothing, everything = _whole(

@@ -21,7 +21,7 @@ def prepare(device: torch.device, *, deterministic: bool) -> None:
 
 @contextmanager
 def put_back() -> Iterator[None]:
-    """Whoever calls us finds the switches of the process as they were, however the run ends."""
+    """Whoever calls us finds torch's switches as they were, however the run ends."""
     before = cudnn.benchmark, cudnn.deterministic
     algorithms, only_warn = (
         torch.are_deterministic_algorithms_enabled(),

@@ -9,7 +9,7 @@ import torch
 
 from smallloss.criterion.audit import NONE
 from smallloss.data.dataset import Dataset
-from smallloss.errors import InputError
+from smallloss.errors import InputError, TooFewError
 from smallloss.learning.draws import Draws
 from smallloss.learning.progress import Progress
 from smallloss.run_folder import RunFolder
@@ -78,7 +78,14 @@ class Task:
         return np.flatnonzero(~learnt)
 
     def learnt(self, selected: np.ndarray) -> np.ndarray:
-        """Weights (or whether selected) of the training part: a label corrected by hand is learnt in full."""
+        """Weights (or whether selected) of the training part: a label corrected by hand is learnt in full.
+
+        But only beside what was selected: a few corrections alone are no training set.
+        """
+        if self.corrected.any() and not selected.any():
+            raise TooFewError(
+                "Nothing was selected, only labels corrected by hand are left to learn from. Lower noise_rate or beta."
+            )
         return np.where(self.corrected, selected.dtype.type(1), selected)
 
     def resident(self) -> bool:

@@ -63,6 +63,7 @@ def _told(selection: Selection, first: np.ndarray, last: np.ndarray) -> Selectio
         return selection
     when = "" if before and after else " before its second look" if before else " after its second look"
     note = (
-        f"Every training example was selected{when}: RSL_WM had no unlabelled data, and used the selected for that too."
+        f"Every training example was learnt with a label{when}: RSL_WM had no unlabelled data, and used these for that "
+        "too."
     )
     return replace(selection, notes=(*selection.notes, note))

@@ -9,6 +9,7 @@ from smallloss.criterion.audit import Answers
 from smallloss.criterion.audit_intervals import AS_BEFORE, COMBINED, OWN_ANSWERS, Interval, Rates
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.known_verdict import KnownVerdict
+from smallloss.report.audit_page import SUSPICIOUS
 from smallloss.words import percent, quoted
 
 NO_VERDICT = (
@@ -26,7 +27,7 @@ class AuditResult:
     answers: Answers
     rows: list[dict[str, Any]]  # the answers again, by id and in words, so that later ones add to them
     pins: dict[int, int]  # row of the dataset -> its true class by hand, or `audit.NONE`; what was known before too
-    known: tuple[int, int]  # wrong labels and all among the training examples that are known and no sample
+    known: tuple[int, int]  # wrong labels and all among the examples, held out or not, that are known and no sample
     precision: Interval  # of the kept set, 95 %
     noise_rate: Interval  # of the whole dataset, 95 %
     rates: Rates  # per class, to select with next
@@ -58,8 +59,9 @@ class AuditResult:
     def _counted(self) -> list[str]:
         wrong, answered = self.answers.counts()
         unsure = int((~self.answers.decided).sum())
-        drawn = f"{answered[0]:,} kept, {answered[1]:,} dropped; {unsure:,} unsure, {self.answers.empty:,} open"
-        lines = [f"Answered: {drawn}."] if len(self.answers.index) else []
+        unsure += sum(row["answer"] == "unsure" and row.get(SUSPICIOUS, False) for row in self.rows)
+        drawn = f"{answered[0]:,} kept, {answered[1]:,} dropped; " if len(self.answers.index) else ""
+        lines = [f"Answered: {drawn}{unsure:,} unsure, {self.answers.empty:,} open."]
         if answered[0]:
             lines.append(
                 f"Kept labels: {answered[0] - wrong[0]:,} of {answered[0]:,} right, so {_span(self.precision)} of all "
@@ -83,6 +85,8 @@ class AuditResult:
 
     def _rates(self) -> list[str]:
         source = self.rates.source
+        if not self.answers.counts()[1].any() and not self.rates.contradicted:
+            return ["No label was drawn at random and decided on, so the noise rates stay as they were."]
         if set(source) == {AS_BEFORE}:
             return ["The answers agree with the noise rates that the run used; they stay as they were."]
         lines = []
