@@ -56,19 +56,19 @@ def test_the_command_says_how_many_there_are_and_when_they_are_all(folder: Path,
     assert "would halve" not in told  # nobody is left to be asked about
     labels, index = read_run(folder).labels, read_run(folder).index
     share = f"{100 * (labels[index] != index % 3).mean():.1f} %"
-    assert f"Wrong labels in the whole dataset: about {share} ({share} to {share}, 95 % interval)." in told
+    assert f"Wrong labels among all that were trained on: about {share} ({share} to {share}, 95 % interval)." in told
     assert f"Written: {folder / 'audit' / 'rates.csv'} and {folder / 'audit' / 'corrections.csv'}." in told
 
 
 def test_the_next_run_is_a_command_for_a_shell() -> None:
     data = {"source": "/my photos/$x.csv", "label": "its label"}
     config = {"data": data, "options": ["--backbone", "mine:make", "--set", "beta=0.1"]}
-    line = next_run(config, Path("a b/r.csv"), Path("c.csv")).splitlines()[-1]
+    line = next_run(config, Path("c.csv"), Path("a b/r.csv")).splitlines()[-1]
     assert shlex.split(line) == [
         *("smallloss", "clean", "/my photos/$x.csv", "--out", "NEW", "--label", "its label"),
         *("--backbone", "mine:make", "--set", "beta=0.1", "--noise-rate", "a b/r.csv", "--corrections", "c.csv"),
     ]
-    arrays = next_run({"data": {"source": None, "label": None}}, Path("r.csv"), Path("c.csv"))
+    arrays = next_run({"data": {"source": None, "label": None}}, Path("c.csv"), Path("r.csv"))
     assert "smallloss clean DATA --out NEW --noise-rate r.csv --corrections c.csv" in arrays
 
 
@@ -272,7 +272,9 @@ def test_what_the_corrections_say_is_not_asked_again_and_counts_in_the_whole(fol
     train = read_run(folder).index
     assert result.noise_rate.value == pytest.approx(float((labels[train] != train % 3).mean()))  # all are answered
     wrong = sum(labels[row] != true for row, true in known.items())
-    assert f"Known from corrections, or as the most suspicious: 81, {wrong} of them wrong." in str(result)
+    assert f"Known from corrections, or as the most suspicious, held out or not: 81, {wrong} of them wrong." in str(
+        result
+    )
     data = run_of(tmp_path / "same")
     corrections = read_corrections(tmp_path / "again" / "audit" / "corrections.csv", data)  # of both audits
     assert corrections == result.pins == known | {int(row): int(row) % 3 for row in train}

@@ -224,7 +224,7 @@ def test_held_out_labels_that_were_corrected_are_what_accuracy_is_taken_by(tmp_p
     answers = "".join(f"{row},wrong,{truth[row]}\n" for row in wrong[1:])
     (tmp_path / "c.csv").write_text(f"id,answer,true_label\n{answers}{wrong[0]},none,\n")
     run = sl.clean((x, y), noise_rate=0.25, epochs=10, corrections=tmp_path / "c.csv")
-    said = f", {len(wrong) - 1} labels corrected by hand, 1 in none of the classes left out"
+    said = f"counts as right; {len(wrong) - 1} labels corrected by hand, 1 in none of the classes left out)"
     assert run.result.accuracy_on.endswith(said)
     rows = held_out[held_out != wrong[0]]
     known = np.where(np.isin(rows, wrong[1:]), truth[rows], y[rows])

@@ -58,9 +58,9 @@ def test_answers_on_them_are_corrections_and_no_sample(folder: Path, tmp_path: P
     assert len(result.answers.index) == 0
     assert set(result.rates.source) == {"as before"}
     text = str(result)
-    assert f"Known from corrections, or as the most suspicious: 12, {wrong} of them wrong." in text
+    assert f"Known from corrections, or as the most suspicious, held out or not: 12, {wrong} of them wrong." in text
     assert "only examples drawn at random can tell" in text
-    assert "in the whole dataset" not in text
+    assert "Wrong labels among all" not in text
     assert "Answered: 0 unsure, 0 open." in text
     assert "No label was drawn at random and decided on, so the noise rates stay as they were." in text
     assert "no kept example was checked by hand" in text
@@ -194,6 +194,13 @@ def test_the_interval_holds_the_truth_however_carelessly_they_were_gone_through(
         rate = noise_rate(sample_of(answers, np.arange(len(at)) < len(worst), selection, score), selection)
         covered.append(rate.low <= wrong.mean() <= rate.high)
     assert np.mean(covered) >= 0.9
+
+
+def test_empty_rows_of_a_spreadsheet_are_no_rows(folder: Path, tmp_path: Path) -> None:
+    audit(folder, suspicious=5)
+    path = answered(folder, tmp_path / "answers.csv")
+    path.write_text(path.read_text(encoding="utf-8") + ",,,,,,,\n,,,,,,,\n", encoding="utf-8")
+    assert len(read_back(folder, path).rows) == 5
 
 
 def test_none_is_a_sentence(folder: Path) -> None:

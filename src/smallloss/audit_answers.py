@@ -39,6 +39,8 @@ def read_answers(run: Run, path: Path) -> Heard:
     found: dict[int, tuple[str, str, str]] = {}
     suspicious = {i for i, row in before.items() if row.get(SUSPICIOUS)}
     for number, row in enumerate(table.to_pylist(), start=1):
+        if not any(row.values()):  # a spreadsheet may leave some at the end
+            continue
         what = f"Row {number} of {path.name}"
         i = _position(run, row | {"id": ids.get(row["id"] or "", row["id"])}, what)
         if i in found:

@@ -226,12 +226,14 @@ def audit(
     """Draw examples to check by hand, or go through the most suspicious; with --answers, say what the answers show."""
     from smallloss import auditing
     from smallloss.audited_run import FOLDER
+    from smallloss.finished import read_estimate
     from smallloss.report.audit_words import how_many, next_run
 
     if answers is not None:
-        print(auditing.read_back(run, answers))
-        written = (run / FOLDER / name for name in (auditing.RATES, auditing.CORRECTIONS))
-        print(f"\n{next_run(read_config(run), *written)}")
+        result = auditing.read_back(run, answers)
+        print(result)
+        rates = None if result.rates.as_before and read_estimate(run) is not None else run / FOLDER / auditing.RATES
+        print(f"\n{next_run(read_config(run), run / FOLDER / auditing.CORRECTIONS, rates)}")
         return
     from smallloss.data.source import load
     from smallloss.preparing import data_of_run

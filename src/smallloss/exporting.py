@@ -278,7 +278,10 @@ def _own_table(run: _Run, data: str | Path | None, label: str | None) -> tuple[O
         same = own.ids == run.listed["id"].tolist() and (run.drawn or own.labels == run.listed["given_label"].tolist())
     except InputError:
         same = False
-    return (own, "") if same else (None, f"{lacks} has changed since; {join}")
+    if same:
+        return own, ""
+    again = "put it back as it was, or name a copy of that with --data"
+    return None, f"{lacks} has changed since; {again if numbered else join}"
 
 
 def _write_file(target: Path, to: str, run: _Run, originals: _Originals) -> None:

@@ -166,7 +166,7 @@ def make_ready(
     divided = dataset if protocol == "paper" else told
     train, checks, accuracy_on, protocol = divide(divided, protocol, seed, groups)
     checks, by_answers = _as_answered(checks, divided, pins)
-    accuracy_on += by_answers
+    accuracy_on = f"{accuracy_on.removesuffix(')')}; {by_answers})" if by_answers else accuracy_on
     known.noise = Noise(prior=given.prior) if estimate else of_part(known, told, train)
     return Ready(told, known, train, checks, accuracy_on, protocol, pins, groups, alike)
 
@@ -176,18 +176,19 @@ def _as_answered(checks: dict[str, Check], dataset: Dataset, pins: Mapping[int, 
 
     And what to say of it, of the last check, which accuracy is reported on.
     """
-    found, said = {}, ""
+    found, said = {}, list[str]()
     for name, check in checks.items():
-        found[name], said = check, ""
+        found[name], said = check, []
         given = check.dataset is dataset and np.array_equal(check.labels, dataset.labels[check.index])
         if given and pins:
             labels = np.array([pins.get(int(row), dataset.labels[row]) for row in check.index], np.int64)
             known = labels != by_hand.NONE
             found[name] = Check(dataset, check.index[known], labels[known])
             named = int((labels != check.labels)[known].sum())
-            said += f", {counted(named, 'label')} corrected by hand" if named else ""
-            said += "" if known.all() else f", {int((~known).sum()):,} in none of the classes left out"
-    return found, said
+            none = int((~known).sum())
+            said = [f"{counted(named, 'label')} corrected by hand"] if named else []
+            said += [f"{none:,} in none of the classes left out"] if none else []
+    return found, ", ".join(said)
 
 
 def divide(
@@ -226,5 +227,8 @@ def divide(
         raise InputError(
             f"The protocol {protocol} leaves nothing of {dataset.name} to measure accuracy on; use honest."
         )
-    on = f"the official test set ({len(parts.test):,} examples)" if parts.test is not None else "the validation part"
+    if parts.test is not None:
+        on = f"the official test set ({len(parts.test):,} examples)"
+    else:
+        on = f"the validation part ({len(parts.validation):,} examples)"
     return parts.train, checks, on, protocol

@@ -63,6 +63,11 @@ class RunFolder:
 
     def _refuse_unless_unused(self, different: Mapping[str, tuple[Any, Any]]) -> None:
         """Settings may change until the first stage that is trained by them has saved something."""
+        if "data.fingerprint" in different and "noise.drawn" not in different:
+            raise InputError(
+                f"{self.path} holds a run on other data, or on this data before it changed ({_in_words(different)}). "
+                "Put it back as it was to resume, or name another --out."
+            )
         first = min(self._first_used(name) for name in different)
         saved = sorted(path.stem for path in (self.path / "checkpoint").glob("*.safetensors"))
         trained = [stage for stage in saved if _STAGES.get(stage, _METHOD) >= first]

@@ -66,3 +66,8 @@ def test_ids_of_files_whose_names_are_no_utf8(tmp_path):
     data = Dataset(np.zeros((2, 2), np.float32), np.array([0, 1]), ("cat", "dog"), ids=["a", os.fsdecode(b"\xff.png")])
     path = written(tmp_path, "id,answer,true_label\n\\udcff.png,wrong,cat\n")
     assert read_corrections(path, data) == {1: 0}
+
+
+def test_what_is_no_table_is_a_sentence(pets):
+    with pytest.raises(InputError, match="corrections is a dict; give the path of a table of id, answer, true_label"):
+        read_corrections({"a": "dog"}, pets)

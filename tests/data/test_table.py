@@ -212,6 +212,8 @@ def test_very_long_collections_are_hashed(tmp_path, monkeypatch):
         ("a,label\n1,x\n2,  \n3,z\n", {}, "Row 2 of .* has no label: fill it in or take the row out"),
         ("a,label\n1,x\n2,  \n3,z\n4,\n", {}, r"2 rows of .* have no label \(the first is row 2\): fill them in"),
         ("a;label\n1;x\n2;y\n", {}, "t.csv are separated by semicolons .*save it with commas"),
+        ('"a";"label"\n"1";"x"\n', {}, "t.csv are separated by semicolons .*save it with commas"),
+        ('"a"\t"label"\n"1"\t"x"\n', {}, "t.csv are separated by tabs .*save it with commas"),
         ("id,a,label\nu,1,x\nv,2,y\nu,3,x\n", {}, "The id 'u' is in row 1 and in row 3"),
         ("id,a,label\nu,1,x\n,2,y\nw,3,x\n", {}, "Row 2 of .* has no id"),
         ("path,label\na.png,x\na.png,y\nb.png,x\n", {}, "The id 'a.png' is in row 1 and in row 2"),

@@ -62,14 +62,14 @@ def test_a_cleaned_table_has_the_columns_of_the_own_one(run_of_table, rows_of, t
     tags = ["tags"] if ending == to == "parquet" else []
     assert rows.column_names == [*ours, "text", "data_split", "seen", *tags, "kind"]
     before = {row["id"]: row for row in read_table(table).to_pylist()}
-    assert len(rows) == 18
+    assert len(rows) == 20
     for row in rows.to_pylist():
         own = before[row["id"]]
         assert (row["text"], row["kind"], row["given_label"]) == (own["text"], own["kind"], own["animal"])
         assert row["data_split"] == "mine"
         assert (row["seen"] is None) == (own["seen"] is None)
         assert row["seen"] is None or float(row["seen"]) == float(own["seen"])
-    assert len(load(done.path)) == 18
+    assert len(load(done.path)) == 20
     if to == "csv":  # as a spreadsheet reads it
         for row in rows_of(done.path):
             assert row["id"].startswith("'=r")
@@ -137,3 +137,14 @@ def test_where_the_columns_are_not_to_be_had_it_is_said_how_to_join(made, run_of
     unnamed = write_run(tmp_path / "unnamed", load(write_table(tmp_path / "n.csv", numbers)))
     numbered = export(unnamed, tmp_path / "d.csv", "csv")
     assert numbered.note == "To add columns of n.csv, join on id (the row number, from 0)."
+
+
+def test_a_table_that_has_changed_is_not_joined_by_row_numbers(tmp_path, write_run):
+    """A row is gone: every number after it is another example's."""
+    numbers = {"number": [i * i for i in range(20)], "label": ["bird"] * 10 + ["cat"] * 10}
+    table = write_table(tmp_path / "n.csv", numbers)
+    run = write_run(tmp_path / "run", load(table), source=str(table), label="label")
+    write_table(table, {name: cells[1:] for name, cells in numbers.items()})
+    note = export(run, tmp_path / "d.csv", "csv").note
+    assert note.endswith("has changed since; put it back as it was, or name a copy of that with --data")
+    assert "join" not in note

@@ -339,3 +339,14 @@ def test_estimates_stand_with_their_intervals(result: Result) -> None:
     figure = f"{100 * low:.0f} % to {100 * high:.0f} % {100 * whole.noise_rate:.1f} %"
     assert f"of the labels are wrong, by estimate: {figure}" in said
     assert f"{100 * found.low[0]:.0f}–{100 * found.high[0]:.0f}" in said
+
+
+def test_what_a_person_answered_for_is_not_shown_as_suspicious_again(result: Result) -> None:
+    shown = gallery(result)
+    asked = shown[0].shown[0]
+    row = result.dataset.ids.index(asked.id)
+    result.pins = {row: int(result.dataset.labels[row])}
+    again = gallery(result)
+    assert asked.id not in [one.id for suspects in again for one in suspects.shown]
+    assert sum(one.likely_wrong for one in again) == sum(one.likely_wrong for one in shown) - 1
+    assert asked.id not in [one.id for one in borderline(result)]

@@ -110,7 +110,7 @@ def kept_precision(answers: Answers, level: float = LEVEL) -> Interval:
 
 
 def noise_rate(answers: Answers, selection: Ranked, label: int | None = None, level: float = LEVEL) -> Interval:
-    """The share of wrong labels in the whole dataset, or under one label: both strata, and what was known before."""
+    """The share of wrong labels among all that were trained on, or under one label: both strata, and what is known."""
     size = sizes(selection, label, answers.known)
     return Interval(*_whole(np.array(stratified(*answers.counts(label), size, level)), size, answers, selection, label))
 
@@ -176,6 +176,11 @@ class Rates:
     high: np.ndarray
     source: tuple[str, ...]  # per class, one of the words below
     contradicted: bool  # by the answers, as a whole
+
+    @property
+    def as_before(self) -> bool:
+        """Did the answers change none of them?"""
+        return set(self.source) == {AS_BEFORE}
 
     @property
     def upper(self) -> np.ndarray:

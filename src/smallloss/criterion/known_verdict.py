@@ -27,7 +27,7 @@ class KnownVerdict:
     theory: Verdict | None  # of T; None where only rates were given
     audited: Interval  # right labels among the kept, by hand, Clopper-Pearson 95 %
     right: tuple[int, int]  # kept ones found right, of how many
-    noise_rate: Interval  # wrong labels in the whole dataset, by hand, 95 %
+    noise_rate: Interval  # wrong labels in the whole training part, by hand, 95 %
     given_rate: float  # what was given for it
     reasons: tuple[str, ...]  # why it is not trusted
 

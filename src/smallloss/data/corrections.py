@@ -17,6 +17,8 @@ def read_corrections(path: str | Path, dataset: Dataset) -> dict[int, int]:
     Columns: id, answer (right, wrong, none) and true_label, which only the right ones may do without. It is the truth
     whatever the label is today: one that was wrong may have been mended since, and one that was right changed.
     """
+    if not isinstance(path, str | Path):
+        raise InputError(f"corrections is a {type(path).__name__}; give the path of a table of id, answer, true_label.")
     table = read_table(path)
     for name in ("id", "answer", "true_label"):
         if name not in table.column_names:

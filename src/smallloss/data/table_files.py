@@ -113,14 +113,27 @@ def read_rows(path: Path, limit: int | None = None) -> list[list[str]]:
                     rows.append(row)
                 if len(rows) == limit:
                     break
-    except (UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} cannot be read as a csv file in UTF-8: {error}") from error
+    except csv.Error as error:
+        _refuse_separator(path, _first_line(path))
         raise InputError(f"{path} cannot be read as a csv file in UTF-8: {error}") from error
     if not rows:
         raise InputError(f"{path} is empty.")
-    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
-        if len(rows[0]) == 1 and separator in rows[0][0]:
-            raise InputError(f"The cells of {path} are separated by {name} ({rows[0][0]!r}); save it with commas.")
+    if len(rows[0]) == 1:
+        _refuse_separator(path, rows[0][0])
     return rows
+
+
+def _first_line(path: Path) -> str:
+    with path.open(encoding="utf-8-sig") as file:
+        return file.readline().rstrip("\n")
+
+
+def _refuse_separator(path: Path, header: str) -> None:
+    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
+        if separator in header and "," not in header:
+            raise InputError(f"The cells of {path} are separated by {name} ({header!r}); save it with commas.")
 
 
 def read_numbers(column: Any, name: str, path: Path) -> np.ndarray:

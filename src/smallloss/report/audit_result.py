@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.audit import Answers
-from smallloss.criterion.audit_intervals import AS_BEFORE, COMBINED, OWN_ANSWERS, Interval, Rates
+from smallloss.criterion.audit_intervals import COMBINED, OWN_ANSWERS, Interval, Rates
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.known_verdict import KnownVerdict
 from smallloss.report.audit_page import SUSPICIOUS
@@ -29,7 +29,7 @@ class AuditResult:
     pins: dict[int, int]  # row of the dataset -> its true class by hand, or `audit.NONE`; what was known before too
     known: tuple[int, int]  # wrong labels and all among the examples, held out or not, that are known and no sample
     precision: Interval  # of the kept set, 95 %
-    noise_rate: Interval  # of the whole dataset, 95 %
+    noise_rate: Interval  # of all that were trained on, 95 %
     rates: Rates  # per class, to select with next
     more: int  # answers that would halve the interval of the noise rate; 0 where nothing is left to ask
     pair: tuple[str, str] | None  # of classes, from which they should come
@@ -69,14 +69,16 @@ class AuditResult:
             )
         if self.known[1]:
             known = f"{self.known[1]:,}, {self.known[0]:,} of them wrong"
-            lines.append(f"Known from corrections, or as the most suspicious: {known}.")
+            lines.append(f"Known from corrections, or as the most suspicious, held out or not: {known}.")
         if not answered.any():
             return [
                 *lines,
                 "What share of all labels is wrong, only examples drawn at random can tell (smallloss audit).",
             ]
         n = self.noise_rate
-        lines.append(f"Wrong labels in the whole dataset: about {percent(n.value)} ({_span(n)}, 95 % interval).")
+        lines.append(
+            f"Wrong labels among all that were trained on: about {percent(n.value)} ({_span(n)}, 95 % interval)."
+        )
         if self.more:
             pair = "" if self.pair is None else " or ".join(map(quoted, self.pair))
             where = f", preferably for examples labelled {pair}" if pair else ""
@@ -87,7 +89,7 @@ class AuditResult:
         source = self.rates.source
         if not self.answers.counts()[1].any() and not self.rates.contradicted:
             return ["No label was drawn at random and decided on, so the noise rates stay as they were."]
-        if set(source) == {AS_BEFORE}:
+        if self.rates.as_before:
             return ["The answers agree with the noise rates that the run used; they stay as they were."]
         lines = []
         if self.rates.contradicted:

@@ -25,10 +25,19 @@ def how_many(table: Path, wanted: Mapping[str, int]) -> str:
     return f"{counted(len(strata), 'question')}: {'; '.join(said)}."
 
 
-def next_run(config: Mapping[str, Any], rates: Path, corrections: Path) -> str:
-    """The files that were written, and the command that takes them, with the options of the run before."""
-    data = config["data"]
+def next_run(config: Mapping[str, Any], corrections: Path, rates: Path | None) -> str:
+    """The files that were written, and the command that takes them, with the options of the run before.
+
+    Without `rates` they are estimated once more, as they were before: the answers have not changed them.
+    """
+    data, noise = config["data"], config.get("noise", {})
     words = ["smallloss", "clean", data.get("source") or "DATA", "--out", "NEW"]
     words += [] if data.get("label") is None else ["--label", data["label"]]
-    words += [*config.get("options", []), "--noise-rate", str(rates), "--corrections", str(corrections)]
-    return f"Written: {rates} and {corrections}. To clean again with both:\n{shlex.join(words)}"
+    words += config.get("options", [])
+    if rates is not None:
+        words += ["--noise-rate", str(rates)]
+    elif noise.get("drawn") is not None:
+        words.append("--estimate")
+    words += ["--corrections", str(corrections)]
+    written = " and ".join(str(path) for path in (rates, corrections) if path is not None)
+    return f"Written: {written}. To clean again with {'both' if rates else 'it'}:\n{shlex.join(words)}"

@@ -28,7 +28,9 @@ KEEP = ("selected", "not likely wrong", "all")
 
 
 def cleaned(examples: Columns, keep: str, relabel: bool) -> tuple[np.ndarray, np.ndarray]:
-    """(the rows that stay, the label of every row); `relabel` gives likely wrong ones the label that the run suggests.
+    """(the rows that stay, the label of every row); with `relabel` likely wrong ones stay, by what the run suggests.
+
+    Where it suggests nothing, because its classifier sees the very label they have, that is under this label.
 
     What a person said comes first, whatever is kept: right stays; wrong goes out under the label that they named;
     none of the classes is left out.
@@ -36,9 +38,9 @@ def cleaned(examples: Columns, keep: str, relabel: bool) -> tuple[np.ndarray, np
     issue, answer = examples["is_label_issue"], examples["audit_answer"]
     stays = {"selected": examples["selected"], "not likely wrong": ~issue, "all": np.ones_like(issue)}[keep]
     wrong, named = found_wrong(examples), answer == "wrong"
-    guessed = relabel & issue & ~wrong & np.array([label is not None for label in examples["suggested_label"]])
-    label = np.where(guessed, examples["suggested_label"], examples["given_label"])
-    stays = ((stays | (answer == "right")) & ~wrong) | guessed | named
+    suggested = np.array([label is not None for label in examples["suggested_label"]])
+    label = np.where(relabel & issue & suggested, examples["suggested_label"], examples["given_label"])
+    stays = ((stays | (relabel & issue) | (answer == "right")) & ~wrong) | named
     return np.flatnonzero(stays), np.where(named, examples["audited_label"], label)
 
 

@@ -75,11 +75,11 @@ def borderline(result: Result) -> list[Shown]:
 
 
 def _ranked(result: Result) -> dict[str, np.ndarray]:
-    """The ranked examples of all parts, one after the other."""
+    """The ranked examples of all parts, one after the other, without those that a person has answered for."""
     columns: dict[str, list[np.ndarray]] = {}
     for part in result.parts:
         chosen = part.selection
-        seen = np.flatnonzero(chosen.rank_in_class)
+        seen = np.flatnonzero((chosen.rank_in_class > 0) & ~np.isin(part.index, list(result.pins)))
         fate = np.where(chosen.mask, "kept", np.where(chosen.is_label_issue, "wrong", "aside"))
         for name, values in (
             ("index", part.index),
