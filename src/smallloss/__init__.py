@@ -24,6 +24,9 @@ _HOMES = {
     "Classifier": "smallloss.learning.classifier",
     "load_classifier": "smallloss.learning.classifier",
     "predict": "smallloss.predicting",
+    "audit": "smallloss.auditing",
+    "read_back": "smallloss.auditing",
+    "export": "smallloss.exporting",
     "RSLClassifier": "smallloss.integrations.scikit_learn",
     "InputError": "smallloss.errors",
     "SmallLossError": "smallloss.errors",
@@ -31,6 +34,8 @@ _HOMES = {
 __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
+    from smallloss.auditing import audit as audit
+    from smallloss.auditing import read_back as read_back
     from smallloss.cleaning import CleanRun as CleanRun
     from smallloss.cleaning import clean as clean
     from smallloss.criterion import transition as transition
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
     from smallloss.data.source import load as load
     from smallloss.errors import InputError as InputError
     from smallloss.errors import SmallLossError as SmallLossError
+    from smallloss.exporting import export as export
     from smallloss.integrations.scikit_learn import RSLClassifier as RSLClassifier
     from smallloss.learning.classifier import Classifier as Classifier
     from smallloss.learning.classifier import load_classifier as load_classifier
