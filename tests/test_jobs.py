@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from smallloss.data.table_files import write_table
 from smallloss.errors import InputError
 from smallloss.jobs import corrupt_file, select_file
 
@@ -75,3 +76,17 @@ def test_nearly_equal_labels_are_named_beside_a_selection(tmp_path):
     selection = select_file(losses, tmp_path / "out.csv", noise_rate="0.1")
     assert selection.classes.tolist() == ["Cat", "cat", "dog"]
     assert "'Cat' and 'cat'" in selection.notes[-1]
+
+
+def test_a_file_of_another_kind_is_not_written_over(tmp_path):
+    labels = write_table(tmp_path / "labels.csv", {"label": ["a", "b"] * 10})
+    precious = tmp_path / "precious.csv"
+    precious.write_text("thesis\n1\n")
+    with pytest.raises(InputError, match=r"precious\.csv is there already, and not a table of this command; move it"):
+        corrupt_file(labels, precious, noise="uniform:0.2")
+    assert precious.read_text() == "thesis\n1\n"
+    again = tmp_path / "noisy.csv"
+    for seed in (0, 1):  # what the same command wrote may be written anew
+        corrupt_file(labels, again, noise="uniform:0.5", seed=seed)
+    (tmp_path / "empty.csv").touch()
+    corrupt_file(labels, tmp_path / "empty.csv", noise="uniform:0.2")

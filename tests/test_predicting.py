@@ -233,3 +233,26 @@ def test_what_is_no_run(tmp_path):
 def test_a_folder_that_is_not_there_is_refused_before_any_work(tmp_path):
     with pytest.raises(InputError, match=r"There is no folder .*nowhere to write new\.csv to; make it first"):
         sl.predict(tmp_path / "no run", tmp_path / "no data.npy", tmp_path / "nowhere" / "new.csv")
+
+
+def test_columns_that_a_run_left_out_are_not_asked_for_and_a_cell_of_another_kind_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"p{k}x,{k % 2 * 9 + k % 5},{k % 7},{'ab'[k % 2]}" for k in range(60)]
+    (tmp_path / "data.csv").write_text("\n".join(["patient,size,age,label", *rows]))
+    run = made("data.csv")
+    (tmp_path / "new.csv").write_text("size,age\n1,2\n9,\n")
+    found = sl.predict("run", "new.csv")
+    assert list(found["predicted_label"]) == ["a", "b"]
+    assert run.result.dataset.in_shape == (2,)  # an age that is missing now never was
+    (tmp_path / "odd.csv").write_text("size,age\n1,2\n9,3\nlarge,4\n")
+    with pytest.raises(InputError, match=r"Row 3 of the new ones has 'large' in the column 'size', where .*numbers"):
+        sl.predict("run", "odd.csv")
+
+
+def test_what_somebody_else_wrote_is_not_written_over(photos):
+    made()
+    (photos / "precious.csv").write_text("thesis\n1\n")
+    with pytest.raises(InputError, match=r"precious\.csv is there already, and not a table of this command"):
+        sl.predict("run", "new", "precious.csv")
+    for _ in range(2):
+        sl.predict("run", "new", "found.csv")

@@ -42,7 +42,7 @@ def predict(
     """
     if out is not None:
         require_ending(Path(out))
-        refuse_bad_out(Path(out), data)
+        refuse_bad_out(Path(out), ("id", "predicted_label", "predicted_probability"), data)
     classifier = load_classifier(run, net=net, backbone=backbone, device=device)
     new = load_new(Path(data).expanduser(), classifier.takes, described=classifier.describes)
     if new.table is not None:
@@ -104,7 +104,6 @@ def _described(run: Path, classifier: Classifier, table: Any) -> np.ndarray:
     away = np.abs(before.mean(0, dtype=np.float64) - seen.mean) if before.shape[1:] == seen.in_shape else np.inf
     if np.any(away > _SAME * np.asarray(seen.std)):
         raise InputError(
-            f"{source} is not described as it was when the run was made: it has changed since, or a cell of the new "
-            "rows is of another kind than the rest of its column."
+            f"{source} is not described as it was when the run was made: it has changed since. Put it back as it was."
         )
     return new

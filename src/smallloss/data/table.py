@@ -22,7 +22,7 @@ from smallloss.data.columns import (
 from smallloss.data.dataset import Dataset
 from smallloss.data.image_table import image_table_dataset, picture_column
 from smallloss.data.table_files import CLEANLAB, columns_of_export, read_table
-from smallloss.data.tabular import Rows, tabular_features
+from smallloss.data.tabular import Rows, refuse_other_kinds, tabular_features, used_columns
 from smallloss.data.text import text_features
 from smallloss.errors import InputError
 
@@ -81,8 +81,11 @@ def new_rows(path: Path, label: str | None, new: Any) -> tuple[np.ndarray, np.nd
     table, where = read_table(path), str(path)
     rest = _own_columns(table, label_column(table.column_names, where, label))
     written = text_columns(rest)
-    more = _like(new, written or rest.column_names, "the new rows", where)
-    features, _, _ = _from_text(rest, more, written, where) if written else _from_columns(rest, more, where)
+    used = rest if written else rest.select(used_columns(rest))
+    more = _like(new, written or used.column_names, "the new rows", where)
+    if not written:
+        refuse_other_kinds(more, used, where)
+    features, _, _ = _from_text(rest, more, written, where) if written else _from_columns(used, more, where)
     return features[: table.num_rows], features[table.num_rows :]
 
 

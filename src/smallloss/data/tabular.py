@@ -74,6 +74,31 @@ def tabular_features(
     return np.concatenate(features.blocks, axis=1), features.notes()
 
 
+def used_columns(table: Any) -> list[str]:
+    """The columns that features are made of: the others are empty, or different in every row."""
+    features = _Features()
+    for name in table.column_names:
+        _add(features, name, table.column(name), table.num_rows, text=is_text(table, name))
+    return [name for name in table.column_names if name not in features.left_out]
+
+
+def refuse_other_kinds(new: Any, table: Any, where: str) -> None:
+    """Refuse a cell of new rows that is no number where the table has only such: the column would become another."""
+    for name in new.column_names:
+        if _numbers_of(table, name) is not None and _numbers_of(new, name) is None:
+            for row in range(new.num_rows):
+                if _numbers_of(new.slice(row, 1), name) is None:
+                    cell = new.column(name)[row].as_py()
+                    raise InputError(
+                        f"Row {row + 1} of the new ones has {cell!r} in the column {name!r}, where {where} has numbers."
+                    )
+
+
+def _numbers_of(table: Any, name: str) -> np.ndarray | None:
+    column = table.column(name)
+    return _text_as_numbers(column) if is_text(table, name) else _as_numbers(column)
+
+
 def _add(features: _Features, name: str, column: Any, learnt: int, *, text: bool) -> None:
     numbers = _text_as_numbers(column) if text else _as_numbers(column)
     if numbers is not None:
