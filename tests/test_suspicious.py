@@ -199,7 +199,7 @@ def test_the_interval_holds_the_truth_however_carelessly_they_were_gone_through(
 def test_empty_rows_of_a_spreadsheet_are_no_rows(folder: Path, tmp_path: Path) -> None:
     audit(folder, suspicious=5)
     path = answered(folder, tmp_path / "answers.csv")
-    path.write_text(path.read_text(encoding="utf-8") + ",,,,,,,\n,,,,,,,\n", encoding="utf-8")
+    path.write_text(path.read_text(encoding="utf-8") + ",,,,,,,,\n,,,,,,,,\n", encoding="utf-8")
     assert len(read_back(folder, path).rows) == 5
 
 

@@ -54,8 +54,8 @@ def audit(
     questions = [_question(run, row, stratum, dataset) for row, stratum in asked.items()]
     (run / "").mkdir(exist_ok=True)
     names = run.classes.tolist()
-    rows = [[q.id, q.index, names[q.given], q.predicted, q.stratum, "", "", run.key] for q in questions]
-    table = _write_csv(run / TABLE, COLUMNS, rows)
+    rows = [[q.id, q.index, names[q.given], q.predicted, q.stratum, "", "", run.key, q.in_words] for q in questions]
+    table = _write_csv(run / TABLE, (*COLUMNS, "example"), rows)
     return table, write_audit_page(run / PAGE, questions, names, name=run.name, run=run.key)
 
 

@@ -21,6 +21,7 @@ from smallloss.report.audit_page import (
     COLUMNS,
     LONGEST_SIDE,
     SUSPICIOUS,
+    WORDS_SHOWN,
     Question,
     audit_page,
     shown_inputs,
@@ -285,3 +286,16 @@ def test_a_key_takes_the_suggestion_where_there_is_one(tmp_path: Path) -> None:
     assert [row["answer"] for row in rows[:3]] == ["wrong", "right", ""]  # the second press has nothing to take
     assert rows[0]["true_label"] == "'=cmd()"
     assert {row["stratum"] for row in rows} == {"suspicious"}
+
+
+def test_a_table_shows_texts_and_rows_but_no_pictures() -> None:
+    shown = (
+        {"text": "a < b", "prose": True},
+        {"row": [("size", "3"), ("colour", "red")]},
+        {"picture": "data:image/png,"},
+    )
+    text, row, picture = (Question("1", 1, 0, "a", "kept", **one).in_words for one in shown)
+    assert (text, row, picture) == ("a < b", "size = 3, colour = red", "")
+    long = Question("1", 1, 0, "a", "kept", text="x" * 5000, prose=True).in_words
+    assert len(long) == WORDS_SHOWN
+    assert long.endswith("…")

@@ -12,12 +12,14 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import defuse
 from smallloss.data.tabular import Rows
 from smallloss.report.pictures import embedded, thumbnail
+from smallloss.report.summary import shortened
 from smallloss.report.templates import environment
 
 COLUMNS = ("id", "index", "given_label", "predicted_label", "stratum", "answer", "true_label", "run")
 SUSPICIOUS = "suspicious"  # the stratum of what was not drawn, but asked about because it looks wrong
 LONGEST_SIDE = 384
 VALUES_SHOWN = 64
+WORDS_SHOWN = 1000  # characters of a text in the table
 
 _TEMPLATE = "audit.html.jinja"
 
@@ -35,6 +37,12 @@ class Question:
     row: Sequence[tuple[str, str]] = ()  # of a table: (column, cell)
     text: str = ""
     prose: bool = False  # the text is one to read, not a line of values
+
+    @property
+    def in_words(self) -> str:
+        """What a table can show of it: its text or its row; of a picture, nothing."""
+        shown = self.text if self.prose else ", ".join(f"{name} = {cell}" for name, cell in self.row)
+        return shortened(shown, WORDS_SHOWN)
 
 
 def write_audit_page(
