@@ -101,7 +101,7 @@ class DataVerdict:
             return f"{word} the kept examples: {self.reasons[0]}"
         assert self.precision is not None
         estimated = f"about {percent(self.precision.value)}"
-        share = f"{estimated} of the kept labels are right"
+        share = f"{estimated} or more of the kept labels are right"
         if self.audited is None:
             return f"Trust, as far as noisy labels alone can tell: {share}."
         if not self.answers[0]:

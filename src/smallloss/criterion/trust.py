@@ -151,15 +151,19 @@ def _precision(
 ) -> tuple[Interval | None, list[float | None]]:
     """The share of right labels among the kept: all, with a 90 % interval over the draws of T, and per class.
 
-    `labelled` and `kept` count examples at [bin, label]. Within a bin the ranks may know more than the bin does,
-    so the estimate is on the careful side.
+    `labelled` and `kept` count examples at [bin, label]. Within a bin the ranks may know more than the bin does: the
+    estimate takes those kept for as good as the others there, the high end for the best of them.
     """
     of_class = kept.sum(0)
     if not of_class.any():
         return None, [None] * len(of_class)
-    right = [(kept * right_probability(labelled, T)).sum(0) for T in (estimate.transition, *estimate.transition_draws)]
-    whole = np.array([float(count.sum()) for count in right]) / of_class.sum()
-    low, high = np.quantile(whole, (0.05, 0.95))
+    drawn = [right_probability(labelled, T) for T in (estimate.transition, *estimate.transition_draws)]
+    right = [(kept * of).sum(0) for of in drawn]
+    whole, best = (
+        np.array([float(count.sum()) for count in counts]) / of_class.sum()
+        for counts in (right, [np.minimum(kept, labelled * of) for of in drawn])
+    )
+    low, high = np.quantile(whole, 0.05), np.quantile(best, 0.95)
     interval = Interval(float(whole[0]), float(min(low, whole[0])), float(max(high, whole[0])))
     return interval, [float(r / n) if n else None for r, n in zip(right[0], of_class, strict=True)]
 
