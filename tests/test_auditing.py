@@ -63,13 +63,35 @@ def test_the_command_says_how_many_there_are_and_when_they_are_all(folder: Path,
 def test_the_next_run_is_a_command_for_a_shell() -> None:
     data = {"source": "/my photos/$x.csv", "label": "its label"}
     config = {"data": data, "options": ["--backbone", "mine:make", "--set", "beta=0.1"]}
-    line = next_run(config, Path("c.csv"), Path("a b/r.csv")).splitlines()[-1]
+    line = next_run(config, Path("c.csv"), Path("a b/r.csv"), as_before=False, estimated=True).splitlines()[-1]
     assert shlex.split(line) == [
         *("smallloss", "clean", "/my photos/$x.csv", "--out", "NEW", "--label", "its label"),
         *("--backbone", "mine:make", "--set", "beta=0.1", "--noise-rate", "a b/r.csv", "--corrections", "c.csv"),
     ]
-    arrays = next_run({"data": {"source": None, "label": None}}, Path("c.csv"), Path("r.csv"))
+    memory = {"data": {"source": None, "label": None}}
+    arrays = next_run(memory, Path("c.csv"), Path("r.csv"), as_before=True, estimated=False)
     assert "smallloss clean DATA --out NEW --noise-rate r.csv --corrections c.csv" in arrays
+    assert arrays.startswith("Written: r.csv and c.csv. To clean again with both:")
+
+
+@pytest.mark.parametrize(
+    "noise, given, estimated, as_before, words",
+    [
+        ({}, [], True, True, ""),
+        ({}, [], True, False, "--noise-rate r.csv"),
+        ({}, ["--transition", "T.csv"], False, True, "--transition T.csv"),
+        ({}, ["--transition", "T.csv"], False, False, "--noise-rate r.csv"),
+        ({"drawn": "uniform:0.3"}, [], False, True, "--noise uniform:0.3"),
+        ({"drawn": "uniform:0.3"}, [], True, True, "--noise uniform:0.3 --estimate"),
+        ({"drawn": "uniform:0.3"}, [], True, False, "--noise uniform:0.3 --noise-rate r.csv"),
+        ({"drawn": None}, [], False, True, "--noise-rate r.csv"),
+    ],
+)
+def test_rates_that_stay_come_from_where_they_came_from(noise, given, estimated, as_before, words) -> None:
+    config = {"data": {"source": "x", "label": None}, "noise": noise, "given": given}
+    said = next_run(config, Path("c.csv"), Path("r.csv"), as_before=as_before, estimated=estimated)
+    between = f"{words} " if words else ""
+    assert said.splitlines()[-1] == f"smallloss clean x --out NEW {between}--corrections c.csv"
 
 
 def test_pictures_are_shown_where_the_data_is_given(folder: Path, tmp_path: Path) -> None:

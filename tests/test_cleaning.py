@@ -252,3 +252,13 @@ def test_a_setting_of_another_method_is_said_to_change_nothing():
     assert [note for note in run.result.notes if "changes nothing here" in note] == [
         "The setting mixmatch.alpha changes nothing here: it belongs to --method rsl_wm, and this is rsl."
     ]
+
+
+def test_where_nothing_held_out_belongs_to_a_class_it_is_measured_on_all_the_same(tmp_path):
+    x, y, _ = three_blobs()
+    held_out = sl.clean((x, y), noise_rate=0.25, epochs=1, method="cross_entropy").result.parts[1].index
+    answers = "".join(f"{row},none,\n" for row in held_out)
+    (tmp_path / "c.csv").write_text(f"id,answer,true_label\n{answers}")
+    options = {"noise_rate": 0.25, "epochs": 1, "method": "cross_entropy", "corrections": tmp_path / "c.csv"}
+    run = sl.clean((x, y), **options)
+    assert len(run.result.accuracies[0].right) == len(held_out)

@@ -85,6 +85,9 @@ def test_a_file_of_another_kind_is_not_written_over(tmp_path):
     with pytest.raises(InputError, match=r"precious\.csv is there already, and not a table of this command; move it"):
         corrupt_file(labels, precious, noise="uniform:0.2")
     assert precious.read_text() == "thesis\n1\n"
+    own = write_table(tmp_path / "own.csv", {"label": ["a"], "true_label": ["a"], "thesis": ["1"]})
+    with pytest.raises(InputError, match=r"own\.csv is there already"):
+        corrupt_file(labels, own, noise="uniform:0.2")
     again = tmp_path / "noisy.csv"
     for seed in (0, 1):  # what the same command wrote may be written anew
         corrupt_file(labels, again, noise="uniform:0.5", seed=seed)

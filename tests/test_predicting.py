@@ -254,5 +254,7 @@ def test_what_somebody_else_wrote_is_not_written_over(photos):
     (photos / "precious.csv").write_text("thesis\n1\n")
     with pytest.raises(InputError, match=r"precious\.csv is there already, and not a table of this command"):
         sl.predict("run", "new", "precious.csv")
+    with pytest.raises(InputError, match=r"examples\.csv is there already"):
+        sl.predict("run", "new", "run/examples.csv")
     for _ in range(2):
         sl.predict("run", "new", "found.csv")

@@ -19,6 +19,7 @@ from smallloss.criterion.selection import Selection
 from smallloss.criterion.verdict import Verdict
 from smallloss.data.dataset import Dataset
 from smallloss.errors import TooFewError
+from smallloss.files import place
 from smallloss.learning import backend, checkpoint
 from smallloss.learning.classifier import Classifier
 from smallloss.learning.inference import outputs
@@ -164,6 +165,8 @@ def clean(
         protocol=protocol, net=net, epochs=epochs, seed=seed, device=device, path=path, workers=workers,
         deterministic=deterministic, settings=changes,
     )  # fmt: skip
+    if isinstance(transition, str | Path):
+        config["given"] = ["--transition", str(place(transition))]
     config["chosen"] = choices(task, chosen, ready.known, accuracy_on=ready.accuracy_on, asked=asked)
     if ready.alike:
         config["chosen"]["labels"] = ready.alike[0]

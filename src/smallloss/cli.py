@@ -232,8 +232,9 @@ def audit(
     if answers is not None:
         result = auditing.read_back(run, answers)
         print(result)
-        rates = None if result.rates.as_before and read_estimate(run) is not None else run / FOLDER / auditing.RATES
-        print(f"\n{next_run(read_config(run), run / FOLDER / auditing.CORRECTIONS, rates)}")
+        corrections, rates = (run / FOLDER / name for name in (auditing.CORRECTIONS, auditing.RATES))
+        known = {"as_before": result.rates.as_before, "estimated": read_estimate(run) is not None}
+        print(f"\n{next_run(read_config(run), corrections, rates, **known)}")
         return
     from smallloss.data.source import load
     from smallloss.preparing import data_of_run

@@ -1,6 +1,6 @@
 """Small jobs on files: corrupt a column of labels, select from losses recorded elsewhere. No torch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,9 @@ def corrupt_file(
 
     `noise` is a kind with its rate (uniform:0.5) or a file that holds T. Other columns of a table are kept.
     """
-    refuse_bad_out(out, ("true_label", column), labels, noise)
+    refuse_bad_out(out, labels, noise)
     kept, values = _label_column(labels, column)
+    refuse_others(out, (*kept, "true_label", column))
     codes, classes = encode_labels(values)
     T = _transition(noise, classes, class_map)
     noisy = corrupt(codes, T, seed, exact=exact)
@@ -48,7 +49,7 @@ def select_file(
             "How many labels are wrong must be known here: give either --noise-rate (0.2, or cat=0.3,dog=0.1, or a "
             "csv) or --transition (a file that holds T); `smallloss clean` can estimate it."
         )
-    refuse_bad_out(out, ("selected", "weight"), losses, noise_rate, transition)
+    refuse_bad_out(out, losses, noise_rate, transition)
     scores = read_scores(losses)
     _, classes = encode_labels(scores.labels)  # numbers in the order of numbers, as in `clean`: T may be unnamed
     rates, upper = (None, None) if noise_rate is None else read_rates(noise_rate, classes)
@@ -57,32 +58,34 @@ def select_file(
         scores.mean, scores.labels, noise_rate=rates, upper=upper, transition=T, classes=classes, **options
     )
     selection = replace(selection, notes=(*selection.notes, *alike_note(classes)))
-    table = selection.table()
-    write_table(out, ({} if scores.ids is None else {"id": np.array(scores.ids)}) | table)
+    table = ({} if scores.ids is None else {"id": np.array(scores.ids)}) | selection.table()
+    refuse_others(out, table)
+    write_table(out, table)
     return selection
 
 
-def refuse_bad_out(out: Path, columns: Sequence[str], *sources: str | Path | None) -> None:
-    """Before any work: the folder of --out is there, and nothing is written over but a table of the same `columns`.
-
-    What is read stays in any case, by whatever name or link.
-    """
+def refuse_bad_out(out: Path, *sources: str | Path | None) -> None:
+    """Before any work: the folder of --out is there, and it is nothing that is read, by whatever name or link."""
     require_folder(out)
     for source in sources:
         if source is not None and out.exists() and Path(source).exists() and out.samefile(source):
             raise InputError(f"--out {out} is the file that is read, {source}, and would be lost; name another.")
-    if out.exists() and not _is_ours(out, columns):
+
+
+def refuse_others(out: Path, columns: Iterable[str], perhaps: Iterable[str] = ()) -> None:
+    """Nothing is written over but an empty file, or a table of the very `columns`, as the same command writes it."""
+    if not out.exists():
+        return
+    try:
+        ours = out.is_file() and (
+            not out.stat().st_size or set(read_table(out).column_names) - set(perhaps) == set(columns)
+        )
+    except InputError:
+        ours = False
+    if not ours:
         raise InputError(
             f"--out {out} is there already, and not a table of this command; move it away or name another."
         )
-
-
-def _is_ours(out: Path, columns: Sequence[str]) -> bool:
-    """Is it empty, or a table with these columns, which the same command wrote before?"""
-    try:
-        return out.is_file() and (not out.stat().st_size or set(columns) <= set(read_table(out).column_names))
-    except InputError:
-        return False
 
 
 def _label_column(path: Path, column: str) -> tuple[dict[str, Any], Any]:

@@ -12,7 +12,7 @@ from smallloss.data.pictures import read_pictures
 from smallloss.data.table import new_rows
 from smallloss.data.table_files import as_cell, require_ending, write_table
 from smallloss.errors import InputError
-from smallloss.jobs import refuse_bad_out
+from smallloss.jobs import refuse_bad_out, refuse_others
 from smallloss.learning.classifier import Classifier, load_classifier
 from smallloss.learning.progress import Progress
 from smallloss.run_folder import read_config
@@ -42,7 +42,8 @@ def predict(
     """
     if out is not None:
         require_ending(Path(out))
-        refuse_bad_out(Path(out), ("id", "predicted_label", "predicted_probability"), data)
+        refuse_bad_out(Path(out), data)
+        refuse_others(Path(out), ("id", "predicted_label", "predicted_probability"), perhaps=("reason",))
     classifier = load_classifier(run, net=net, backbone=backbone, device=device)
     new = load_new(Path(data).expanduser(), classifier.takes, described=classifier.describes)
     if new.table is not None:

@@ -182,7 +182,8 @@ def _as_answered(checks: dict[str, Check], dataset: Dataset, pins: Mapping[int, 
         given = check.dataset is dataset and np.array_equal(check.labels, dataset.labels[check.index])
         if given and pins:
             labels = np.array([pins.get(int(row), dataset.labels[row]) for row in check.index], np.int64)
-            known = labels != by_hand.NONE
+            known = (labels != by_hand.NONE) | (labels == by_hand.NONE).all()  # something must be left to measure on
+            labels = np.where(labels == by_hand.NONE, check.labels, labels)
             found[name] = Check(dataset, check.index[known], labels[known])
             named = int((labels != check.labels)[known].sum())
             none = int((~known).sum())

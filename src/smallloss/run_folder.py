@@ -63,7 +63,7 @@ class RunFolder:
 
     def _refuse_unless_unused(self, different: Mapping[str, tuple[Any, Any]]) -> None:
         """Settings may change until the first stage that is trained by them has saved something."""
-        if "data.fingerprint" in different and "noise.drawn" not in different:
+        if "data.fingerprint" in different and not {"noise.drawn", "seed"} & different.keys():
             raise InputError(
                 f"{self.path} holds a run on other data, or on this data before it changed ({_in_words(different)}). "
                 "Put it back as it was to resume, or name another --out."
@@ -154,7 +154,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> 
     """What another command would change: name -> what it was, what it is now."""
     found: dict[str, tuple[Any, Any]] = {}
     # An upgrade, moved data or words must not end a run.
-    free = {"version", "versions", "source", "label", "chosen", "changed", "options"}
+    free = {"version", "versions", "source", "label", "chosen", "changed", "options", "given"}
     for name in sorted((old.keys() | new.keys()) - free):
         before, after = old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):

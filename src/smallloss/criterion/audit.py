@@ -178,19 +178,18 @@ def true_class(word: str, name: str, label: int, code: Mapping[str, int], place:
 def sample_of(answers: Answers, suspicious: np.ndarray, selection: Ranked, label_score: np.ndarray) -> Answers:
     """The answers that are a sample: those on the most `suspicious` are not, and become known, as if from before.
 
-    As far down as every dropped example has an answer, what was drawn among them is known too, and the other draws are
-    a sample of what is left. Beyond the first that was passed over it stays a sample, though the known ones are no
-    longer among those it stands for: what is left is then rather cleaner than it says.
+    So does every dropped example down to the last of them: what was drawn there by its answer, what was passed over as
+    one that may be wrong or not. The other draws are a sample of the rest, whatever was asked first.
     """
     if not suspicious.any():
         return answers
-    heard = np.isin(np.arange(len(label_score)), [*answers.index, *answers.known])
-    passed = label_score[(selection.rank_in_class > 0) & ~selection.mask & ~heard]
-    gapless = ~answers.kept & (label_score[answers.index] < passed.min(initial=np.inf))
-    apart = suspicious | gapless
-    known = dict(zip(answers.index[apart].tolist(), answers.true[apart].tolist(), strict=True))
+    last = label_score[answers.index[suspicious]].max()
+    above = (selection.rank_in_class > 0) & ~selection.mask & (label_score <= last)
+    apart = above[answers.index]
+    known = dict.fromkeys(np.flatnonzero(above).tolist(), UNSURE) | dict(answers.known)
+    known |= dict(zip(answers.index[apart].tolist(), answers.true[apart].tolist(), strict=True))
     columns = {name: getattr(answers, name)[~apart] for name in ("index", "kept", "label", "true")}
-    return replace(answers, known={**answers.known, **known}, **columns)
+    return replace(answers, known=known, **columns)
 
 
 # --- back into the selection --------------------------------------------------------------------------------

@@ -259,12 +259,12 @@ def believed(answers: Answers, selection: Ranked, label: int | None = None) -> n
     size = np.maximum(sizes(selection, label, answers.known), answered)
     rest, n, after = size - answered, max(size.sum(), 1), answered + worth
     rate = (wrong + worth * before) / after
-    variance = (rest * (after + rest) / n**2) @ (rate * (1 - rate) / (after + 1))
-    mean, nothing, everything = _whole(
-        np.array([(wrong + rest * rate).sum() / n, 0, 1]), size, answers, selection, label
-    )
+    variance = (rest * (after + rest)) @ (rate * (1 - rate) / (after + 1))
+    mean, _, _ = _whole(np.array([(wrong + rest * rate).sum() / n, 0, 1]), size, answers, selection, label)
+    _, undecided, known = answers.known_counts(selection.class_index, label)
+    variance = (variance + undecided**2 / 12) / (size.sum() + known) ** 2  # any share of the undecided may be wrong
     least = JEFFREYS / (n + 1)
-    mean, variance = np.clip(mean, least, 1 - least), max(variance * (everything - nothing) ** 2, least**2)
+    mean, variance = np.clip(mean, least, 1 - least), max(variance, least**2)
     return np.array([mean, 1 - mean]) * (mean * (1 - mean) / variance - 1)
 
 

@@ -121,7 +121,7 @@ def read_rows(path: Path, limit: int | None = None) -> list[list[str]]:
     if not rows:
         raise InputError(f"{path} is empty.")
     if len(rows[0]) == 1:
-        _refuse_separator(path, rows[0][0])
+        _refuse_separator(path, _first_line(path))
     return rows
 
 
@@ -131,8 +131,9 @@ def _first_line(path: Path) -> str:
 
 
 def _refuse_separator(path: Path, header: str) -> None:
+    bare = re.sub('"[^"]*"', "", header)  # what stands between cells, and cells without quotes
     for separator, name in ((";", "semicolons"), ("\t", "tabs")):
-        if separator in header and "," not in header:
+        if separator in bare and "," not in bare:
             raise InputError(f"The cells of {path} are separated by {name} ({header!r}); save it with commas.")
 
 

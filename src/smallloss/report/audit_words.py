@@ -25,19 +25,25 @@ def how_many(table: Path, wanted: Mapping[str, int]) -> str:
     return f"{counted(len(strata), 'question')}: {'; '.join(said)}."
 
 
-def next_run(config: Mapping[str, Any], corrections: Path, rates: Path | None) -> str:
+def next_run(config: Mapping[str, Any], corrections: Path, rates: Path, *, as_before: bool, estimated: bool) -> str:
     """The files that were written, and the command that takes them, with the options of the run before.
 
-    Without `rates` they are estimated once more, as they were before: the answers have not changed them.
+    Rates that the answers left as they were come from where they came from before, T and the verdict with them: from
+    an estimate, from the noise that was drawn, from a file of T.
     """
     data, noise = config["data"], config.get("noise", {})
+    options, drawn, given = list(config.get("options", [])), noise.get("drawn"), config.get("given", [])
     words = ["smallloss", "clean", data.get("source") or "DATA", "--out", "NEW"]
     words += [] if data.get("label") is None else ["--label", data["label"]]
-    words += config.get("options", [])
-    if rates is not None:
+    words += options + (["--noise", drawn] if drawn is not None and "--noise" not in options else [])
+    stays = as_before and (estimated or drawn is not None or bool(given))
+    if not stays:
         words += ["--noise-rate", str(rates)]
-    elif noise.get("drawn") is not None:
-        words.append("--estimate")
+    elif estimated:
+        words += ["--estimate"] if drawn is not None else []
+    else:
+        words += given
     words += ["--corrections", str(corrections)]
-    written = " and ".join(str(path) for path in (rates, corrections) if path is not None)
-    return f"Written: {written}. To clean again with {'both' if rates else 'it'}:\n{shlex.join(words)}"
+    written = [corrections] if stays else [rates, corrections]
+    told = f"Written: {' and '.join(map(str, written))}. To clean again with {'it' if stays else 'both'}:"
+    return f"{told}\n{shlex.join(words)}"
