@@ -16,8 +16,8 @@ FOLDER, TABLE, PAGE, RESULT = "audit", "audit.csv", "audit.html", "result.json"
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Labels and whether they are kept, as `Labelled` of an audit."""
+class AllRows:
+    """The labels of a dataset, held-out examples included, and which of them are kept."""
 
     classes: np.ndarray
     class_index: np.ndarray
@@ -55,9 +55,9 @@ class Run:
         return self.folder / FOLDER / name
 
     @property
-    def all_rows(self) -> "Rows":
-        """The dataset, held-out examples included, as answers are read for it."""
-        return Rows(self.classes, self.labels, self.kept)
+    def all_rows(self) -> AllRows:
+        """What answers are read for."""
+        return AllRows(self.classes, self.labels, self.kept)
 
     def places(self, rows: Iterable[int]) -> list[int]:
         """Where in the training part rows of the dataset are, those that are in it."""

@@ -233,8 +233,8 @@ def audit(
         result = auditing.read_back(run, answers)
         print(result)
         corrections, rates = (run / FOLDER / name for name in (auditing.CORRECTIONS, auditing.RATES))
-        known = {"as_before": result.rates.as_before, "estimated": read_estimate(run) is not None}
-        print(f"\n{next_run(read_config(run), corrections, rates, **known)}")
+        stay, estimated = result.rates.as_before, read_estimate(run) is not None
+        print(f"\n{next_run(read_config(run), corrections, rates, as_before=stay, estimated=estimated)}")
         return
     from smallloss.data.source import load
     from smallloss.preparing import data_of_run

@@ -8,24 +8,19 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from small import RECIPE, settings
 from smallloss import methods
 from smallloss.criterion.audit import NONE
 from smallloss.errors import TooFewError
 from smallloss.learning.inference import outputs
 from smallloss.learning.networks import Network
 from smallloss.learning.objective import Batch
-from smallloss.learning.recipe import Recipe
 from smallloss.learning.task import Task
-from smallloss.methods import presets
-from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
+from smallloss.methods.mixmatch import WeightedMixMatch
 from smallloss.methods.small_loss import Noise
 from smallloss.methods.supervised import Supervised
 
-RECIPE = Recipe(epochs=3, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
-HOW = MixMatchSettings(steps_per_epoch=3, rounds=2, mix_per="example", guess_by="average")
-SETTINGS = presets.Settings(
-    "test", "small-convnet", RECIPE, RECIPE, replace(RECIPE, epochs=5, batch=8, ema=0.9), HOW
-)  # fmt: skip
+SETTINGS = settings(**{"mixmatch.rounds": 2})
 NOISE = Noise(noise_rate=0.5)  # so that half are not selected
 
 
@@ -92,7 +87,7 @@ class Logits(torch.nn.Module):
 def test_mixmatch_mixes_the_class_that_was_named(task):
     weight = np.zeros(len(task.train))
     weight[-10:] = 1.0  # so that there is something beside what was corrected
-    recipe, how = replace(RECIPE, batch=8), replace(HOW, guess_by="network")
+    recipe, how = replace(RECIPE, batch=8), replace(SETTINGS.mixmatch, guess_by="network")
     objective = WeightedMixMatch(task, "x", SimpleNamespace(weight=weight), recipe, how, lambda ledger: None)
     corrected = torch.from_numpy(np.resize(task.train[2:5], 8))
     views = {name: torch.zeros(8, 3, 8, 8) for name in ("labeled", "view_1", "view_2")}

@@ -8,23 +8,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from small import settings
 from smallloss import methods
 from smallloss.criterion.selection import SAFETY_LEVEL, select
-from smallloss.learning.recipe import Recipe
 from smallloss.learning.stage import Stage
-from smallloss.methods import co_teaching, out_of_sample, presets, rsl_wm, unknown_noise
-from smallloss.methods.mixmatch import MixMatchSettings
+from smallloss.methods import co_teaching, out_of_sample, rsl_wm, unknown_noise
 from smallloss.methods.small_loss import Noise, choose
 from smallloss.outcome import parts_of
 
-RECIPE = Recipe(epochs=3, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
 NOISE = Noise(noise_rate=0.2)
-
-
-def settings(**changes: Any) -> presets.Settings:
-    how = MixMatchSettings(steps_per_epoch=3, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average")
-    small = presets.Settings("test", "small-convnet", RECIPE, RECIPE, replace(RECIPE, epochs=5, batch=8, ema=0.9), how)
-    return presets.change(small, changes)
 
 
 class Flat(nn.Module):

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from small import RECIPE, settings
 from smallloss import methods
 from smallloss.criterion.selection import select
 from smallloss.criterion.transition import uniform
@@ -15,20 +16,10 @@ from smallloss.errors import InputError
 from smallloss.learning.networks import Network
 from smallloss.learning.objective import Batch
 from smallloss.learning.recipe import Recipe
-from smallloss.methods import presets
 from smallloss.methods.co_teaching import CoTeaching, Knobs
-from smallloss.methods.mixmatch import MixMatchSettings
 from smallloss.methods.small_loss import Noise, choose, new_network, try_nets, warm_up
 
-RECIPE = Recipe(epochs=3, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
 NOISE = Noise(noise_rate=0.2)
-
-
-def settings(**changes: Any) -> presets.Settings:
-    """Small and written out: a preset may change its mind, these tests must not."""
-    how = MixMatchSettings(steps_per_epoch=3, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average")
-    small = presets.Settings("test", "small-convnet", RECIPE, RECIPE, replace(RECIPE, epochs=5, batch=8, ema=0.9), how)
-    return presets.change(small, changes)
 
 
 def test_names_are_the_methods_of_the_paper_and_its_baselines():

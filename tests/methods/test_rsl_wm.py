@@ -1,30 +1,21 @@
 """RSL_WM without unlabeled data, without a second look, and with several networks."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from small import settings
 from smallloss.errors import InputError
 from smallloss.learning import stage, views
-from smallloss.learning.recipe import Recipe
-from smallloss.methods import presets, rsl_wm
-from smallloss.methods.mixmatch import MixMatchSettings
+from smallloss.methods import rsl_wm
 from smallloss.methods.rsl_wm import _told, train
 from smallloss.methods.small_loss import Noise, choose
 from smallloss.models.ensemble import Ensemble
 from smallloss.outcome import accuracy_of, parts_of
 
-RECIPE = Recipe(epochs=3, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
 NOISE = Noise(noise_rate=0.2)
-
-
-def settings(**changes: Any) -> presets.Settings:
-    how = MixMatchSettings(steps_per_epoch=3, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average")
-    small = presets.Settings("test", "small-convnet", RECIPE, RECIPE, replace(RECIPE, epochs=5, batch=8, ema=0.9), how)
-    return presets.change(small, changes)
 
 
 @pytest.mark.parametrize("rounds", [1, 2])

@@ -9,7 +9,6 @@ from smallloss.criterion.audit import Answers
 from smallloss.criterion.audit_intervals import COMBINED, OWN_ANSWERS, Interval, Rates
 from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.known_verdict import KnownVerdict
-from smallloss.report.audit_page import SUSPICIOUS
 from smallloss.words import percent, quoted
 
 NO_VERDICT = (
@@ -58,8 +57,7 @@ class AuditResult:
 
     def _counted(self) -> list[str]:
         wrong, answered = self.answers.counts()
-        unsure = int((~self.answers.decided).sum())
-        unsure += sum(row["answer"] == "unsure" and row.get(SUSPICIOUS, False) for row in self.rows)
+        unsure = sum(row["answer"] == "unsure" for row in self.rows)
         drawn = f"{answered[0]:,} kept, {answered[1]:,} dropped; " if len(self.answers.index) else ""
         lines = [f"Answered: {drawn}{unsure:,} unsure, {self.answers.empty:,} open."]
         if answered[0]:

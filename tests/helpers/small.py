@@ -1,0 +1,17 @@
+"""Settings under which a method trains on a tiny task in a moment."""
+
+from dataclasses import replace
+from typing import Any
+
+from smallloss.learning.recipe import Recipe
+from smallloss.methods import presets
+from smallloss.methods.mixmatch import MixMatchSettings
+
+RECIPE = Recipe(epochs=3, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
+
+
+def settings(**changes: Any) -> presets.Settings:
+    """Small and written out: a preset may change its mind, these tests must not."""
+    how = MixMatchSettings(steps_per_epoch=3, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average")
+    small = presets.Settings("test", "small-convnet", RECIPE, RECIPE, replace(RECIPE, epochs=5, batch=8, ema=0.9), how)
+    return presets.change(small, changes)
