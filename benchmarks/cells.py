@@ -7,13 +7,14 @@ import numpy as np
 import torch
 
 from smallloss.criterion.corrupt import authors_noise, authors_split
-from smallloss.criterion.selection import precision_recall, select, select_globally
+from smallloss.criterion.selection import precision_recall, select_globally
 from smallloss.criterion.transition import from_spec
 from smallloss.data.cifarn import human_labels
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
 from smallloss.learning.task import Check, Task
 from smallloss.methods.small_loss import Noise
+from smallloss.noise.choose import select
 
 _AUTHORS_SEEDS = {("cifar100", "uniform"): 10, ("cifar100", "pairwise"): 20}  # all others 0
 

@@ -21,9 +21,10 @@ import numpy as np
 from common import RESULTS, record
 from estimators import beta_mixture, confident_joint, dual_t, gaussian_mixture, joint_noise_rate
 from fashion import Data, Fashion
-from smallloss.criterion.estimate import Estimate, estimate
-from smallloss.criterion.selection import SAFETY_LEVEL, Selection, precision_recall, select
+from smallloss.criterion.selection import SAFETY_LEVEL, Selection, precision_recall
 from smallloss.criterion.transition import noise_rate, prior_from_labels
+from smallloss.noise.choose import select
+from smallloss.noise.estimate import Estimate, estimate
 
 CELLS = (
     "none", "uniform:0.3", "uniform:0.5", "uniform:0.7", "pairwise:0.2", "pairwise:0.4", "structured:0.2",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import betaln
 
-from smallloss.criterion.estimate.inputs import CHUNK, Codes, Matrix, Vector, label_counts
+from smallloss.noise.estimate.inputs import CHUNK, Codes, Matrix, Vector, label_counts
 
 PERCENTILE = 97.0  # of anchor points, as both papers take it: the very surest example is often an outlier
 CUT = (5.0, 95.0)  # percentiles: the tails of a loss are not the shape of its bump

@@ -18,10 +18,11 @@ import numpy as np
 from common import RESULTS, record
 from estimation import contradicted, read_npz
 from fashion import Data, Fashion
-from smallloss.criterion.audit import Answers, draw
-from smallloss.criterion.estimate import estimate
-from smallloss.criterion.selection import SAFETY_LEVEL, Selection, select
-from smallloss.criterion.trust import MAJORITY_FLIP, judge
+from smallloss.criterion.selection import SAFETY_LEVEL, Selection
+from smallloss.noise.answers import Answers, draw
+from smallloss.noise.choose import select
+from smallloss.noise.estimate import estimate
+from smallloss.noise.trust import MAJORITY_FLIP, judge
 
 CELLS = (
     "pairwise:0.5", "pairwise:0.6", "structured:0.6",

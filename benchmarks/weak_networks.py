@@ -18,7 +18,6 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_cl
 
 from common import RESULTS, record
 from smallloss.criterion.corrupt import corrupt
-from smallloss.criterion.estimate import Estimate
 from smallloss.criterion.selection import SAFETY_LEVEL, precision_recall
 from smallloss.criterion.transition import from_spec
 from smallloss.data.arrays import from_arrays
@@ -29,6 +28,7 @@ from smallloss.methods import fitting
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Noise, choose, retrain, warm_up
 from smallloss.methods.unknown_noise import learn_noise
+from smallloss.noise.estimate import Estimate
 
 _AT_THE_END = {f"{stage}.evaluate_every": 1000 for stage in ("stage1", "rsl")}
 NOISES = ("uniform:0", "pairwise:0.2", "uniform:0.25", "uniform:0.5")

@@ -3,8 +3,8 @@
 import numpy as np
 
 import smallloss as sl
-from smallloss.criterion.estimate import estimate
 from smallloss.data.dataset import Dataset, Unreadable
+from smallloss.noise.estimate import estimate
 
 
 def test_a_selection():

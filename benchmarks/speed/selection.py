@@ -26,7 +26,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from common import RESULTS, record
 from smallloss.criterion.ledger import LossLedger
-from smallloss.criterion.selection import select
+from smallloss.noise.choose import select
 
 SCORES = {
     "distinct": lambda score: score,

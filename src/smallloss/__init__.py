@@ -11,10 +11,10 @@ __version__ = "0.1.0"
 _HOMES = {
     "LossLedger": "smallloss.criterion.ledger",
     "Selection": "smallloss.criterion.selection",
-    "select": "smallloss.criterion.selection",
-    "estimate": "smallloss.criterion.estimate",  # noise rates that nobody knows
-    "check": "smallloss.criterion.verdict",
-    "Verdict": "smallloss.criterion.verdict",
+    "select": "smallloss.noise.choose",
+    "estimate": "smallloss.noise.estimate",  # noise rates that nobody knows
+    "check": "smallloss.noise.verdict",
+    "Verdict": "smallloss.noise.verdict",
     "corrupt": "smallloss.criterion.corrupt",
     "transition": "smallloss.criterion.transition",  # the module: transition.uniform(0.5, 10), ...
     "Dataset": "smallloss.data.dataset",
@@ -24,8 +24,8 @@ _HOMES = {
     "Classifier": "smallloss.learning.classifier",
     "load_classifier": "smallloss.learning.classifier",
     "predict": "smallloss.predicting",
-    "audit": "smallloss.auditing",
-    "read_back": "smallloss.auditing",
+    "audit": "smallloss.audit.session",
+    "read_back": "smallloss.audit.session",
     "export": "smallloss.exporting",
     "RSLClassifier": "smallloss.integrations.scikit_learn",
     "InputError": "smallloss.errors",
@@ -34,18 +34,14 @@ _HOMES = {
 __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
-    from smallloss.auditing import audit as audit
-    from smallloss.auditing import read_back as read_back
+    from smallloss.audit.session import audit as audit
+    from smallloss.audit.session import read_back as read_back
     from smallloss.cleaning import CleanRun as CleanRun
     from smallloss.cleaning import clean as clean
     from smallloss.criterion import transition as transition
     from smallloss.criterion.corrupt import corrupt as corrupt
-    from smallloss.criterion.estimate import estimate as estimate
     from smallloss.criterion.ledger import LossLedger as LossLedger
     from smallloss.criterion.selection import Selection as Selection
-    from smallloss.criterion.selection import select as select
-    from smallloss.criterion.verdict import Verdict as Verdict
-    from smallloss.criterion.verdict import check as check
     from smallloss.data.dataset import Dataset as Dataset
     from smallloss.data.source import load as load
     from smallloss.errors import InputError as InputError
@@ -54,6 +50,10 @@ if TYPE_CHECKING:
     from smallloss.integrations.scikit_learn import RSLClassifier as RSLClassifier
     from smallloss.learning.classifier import Classifier as Classifier
     from smallloss.learning.classifier import load_classifier as load_classifier
+    from smallloss.noise.choose import select as select
+    from smallloss.noise.estimate import estimate as estimate
+    from smallloss.noise.verdict import Verdict as Verdict
+    from smallloss.noise.verdict import check as check
     from smallloss.predicting import predict as predict
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 
 from smallloss.data.dataset import Dataset
+from smallloss.known_noise import Knowledge
 from smallloss.learning.task import Task
 from smallloss.methods import presets
 from smallloss.methods.presets import Settings
 from smallloss.models.small_convnet import LARGEST, SHRUNK
-from smallloss.noise import Knowledge
 from smallloss.report.summary import printable
 from smallloss.run_files import net_name
 

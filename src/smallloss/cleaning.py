@@ -14,12 +14,11 @@ import torch
 import smallloss
 from smallloss import methods
 from smallloss.choices import choices, options, say
-from smallloss.criterion.data_verdict import DataVerdict
 from smallloss.criterion.selection import Selection
-from smallloss.criterion.verdict import Verdict
 from smallloss.data.dataset import Dataset
 from smallloss.errors import TooFewError
 from smallloss.files import place
+from smallloss.known_noise import Knowledge, given_noise
 from smallloss.learning import backend, checkpoint
 from smallloss.learning.classifier import Classifier
 from smallloss.learning.inference import outputs
@@ -29,7 +28,8 @@ from smallloss.methods import fitting
 from smallloss.methods.presets import Settings, idle
 from smallloss.methods.small_loss import Learned, Noise, choose, try_nets, try_views
 from smallloss.methods.unknown_noise import learn_noise, verdict_of
-from smallloss.noise import Knowledge, given_noise
+from smallloss.noise.data_verdict import DataVerdict
+from smallloss.noise.verdict import Verdict
 from smallloss.outcome import accuracy_of, judge_by_stage1, parts_of, stages_of
 from smallloss.preparing import Ready, as_seen, dataset_of, make_ready, place_of, refuse_early
 from smallloss.report.examples import examples_table, labels_as_they_came

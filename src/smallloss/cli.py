@@ -155,8 +155,8 @@ def check(
     matrix: Annotated[Path, _argument("T", "T as .csv, .npy or .parquet; rows are true classes.")],
 ) -> None:
     """Say whether small losses can find wrong labels under a transition matrix T (exit status 3 if not)."""
-    from smallloss.criterion.verdict import check as judge
     from smallloss.data.matrix import read_matrix
+    from smallloss.noise.verdict import check as judge
 
     T, classes = read_matrix(matrix)
     verdict = judge(T, classes)
@@ -224,10 +224,10 @@ def audit(
     seed: Annotated[int, _option("N", "Seed of the random draw.", min=0)] = 0,
 ) -> None:  # fmt: skip
     """Draw examples to check by hand, or go through the most suspicious; with --answers, say what the answers show."""
-    from smallloss import auditing
-    from smallloss.audited_run import FOLDER
+    from smallloss.audit import session as auditing
+    from smallloss.audit.run import FOLDER
+    from smallloss.audit.words import how_many, next_run
     from smallloss.finished import read_estimate
-    from smallloss.report.audit_words import how_many, next_run
 
     if answers is not None:
         result = auditing.read_back(run, answers)
@@ -236,9 +236,9 @@ def audit(
         stay, estimated = result.rates.as_before, read_estimate(run) is not None
         print(f"\n{next_run(read_config(run), corrections, rates, as_before=stay, estimated=estimated)}")
         return
+    from smallloss.audit.page import SUSPICIOUS
     from smallloss.data.source import load
     from smallloss.preparing import data_of_run
-    from smallloss.report.audit_page import SUSPICIOUS
 
     dataset = data_of_run(run) if data is None else load(data, label=label, labels=labels)
     table, page = auditing.audit(run, kept=kept, dropped=dropped, suspicious=suspicious, seed=seed, dataset=dataset)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.corrupt import corrupt
-from smallloss.criterion.selection import Selection, select
+from smallloss.criterion.selection import Selection
 from smallloss.criterion.transition import from_spec
 from smallloss.data.labels import alike_note, encode_labels
 from smallloss.data.matrix import read_transition
@@ -18,6 +18,7 @@ from smallloss.data.scores import read_scores
 from smallloss.data.table_files import read_table, write_table
 from smallloss.errors import InputError
 from smallloss.files import require_folder
+from smallloss.noise.choose import select
 from smallloss.words import listed
 
 

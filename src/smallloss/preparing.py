@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from smallloss.criterion import audit as by_hand
 from smallloss.data.arrays import from_arrays
 from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
@@ -22,13 +21,14 @@ from smallloss.data.protocol import hold_out, split
 from smallloss.data.source import load
 from smallloss.errors import InputError
 from smallloss.files import place
+from smallloss.known_noise import Knowledge, known_noise, of_part, without_official
 from smallloss.learning.embedding import Fill, embedded, no_fill
 from smallloss.learning.task import Check
 from smallloss.methods import presets
 from smallloss.methods.small_loss import Noise
 from smallloss.models.backbone import name_of
 from smallloss.models.registry import require_known
-from smallloss.noise import Knowledge, known_noise, of_part, without_official
+from smallloss.noise import answers as by_hand
 from smallloss.run_files import DUPLICATES
 from smallloss.words import counted
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smallloss.criterion.quota import balance, number, proportion, quotas
-from smallloss.criterion.selection import select
 from smallloss.criterion.transition import from_spec
 from smallloss.errors import InputError
+from smallloss.noise.choose import select
 
 UNIFORM = np.full(10, 0.1)
 STRUCTURED_N = [6322, 6323, 2678, 4532, 2663, 4468, 4500, 6337, 4500, 2677]

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smallloss.criterion.ledger import LossLedger
-from smallloss.criterion.selection import REASONS, precision_recall, select, select_globally
+from smallloss.criterion.selection import REASONS, precision_recall, select_globally
 from smallloss.errors import InputError
+from smallloss.noise.choose import select
 
 NAN = float("nan")
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smallloss.criterion.selection import select
+from smallloss.noise.choose import select
 
 LABELS = np.repeat(["one", "two", "three", "many"], [1, 2, 3, 40])
 SCORE = np.concatenate([[9.0], [1.0, 9.0], [1.0, 2.0, 9.0], np.arange(40.0)])

@@ -9,8 +9,8 @@ import torch
 import smallloss as sl
 from smallloss.criterion import transition as tr
 from smallloss.criterion.ledger import LossLedger
-from smallloss.criterion.selection import select
 from smallloss.errors import InputError
+from smallloss.noise.choose import select
 
 
 class Series:

@@ -3,11 +3,11 @@ import os
 import numpy as np
 import pytest
 
-from smallloss.criterion.audit import NONE, found_wrong
 from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import write_table
 from smallloss.errors import InputError
+from smallloss.noise.answers import NONE, found_wrong
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from smallloss.criterion.selection import select
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
 from smallloss.files import write_json, write_npz
+from smallloss.noise.choose import select
 from smallloss.report.examples import write_examples
 from smallloss.report.result import Part, Result
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from smallloss.auditing import audit, read_back
-from smallloss.criterion.audit import NONE
+from smallloss.audit.session import audit, read_back
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
 from smallloss.exporting import export
+from smallloss.noise.answers import NONE
 
 ANSWERS = {
     "bird/8.png": ("right", ""),  # the run: likely wrong, a cat

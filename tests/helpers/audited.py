@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.audited_run import read_run
-from smallloss.criterion.audit import found_wrong, pin
+from smallloss.audit.run import read_run
 from smallloss.criterion.corrupt import corrupt
-from smallloss.criterion.selection import select
 from smallloss.criterion.transition import structured
 from smallloss.data.dataset import Dataset
 from smallloss.files import write_json, write_npz
+from smallloss.noise.answers import found_wrong, pin
+from smallloss.noise.choose import select
 from smallloss.report.examples import write_examples
 from smallloss.report.result import Part, Result
 

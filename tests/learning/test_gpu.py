@@ -14,7 +14,6 @@ import torch
 
 from smallloss import methods
 from smallloss.criterion.ledger import LossLedger
-from smallloss.criterion.selection import select
 from smallloss.data.dataset import Dataset
 from smallloss.learning.progress import Progress
 from smallloss.learning.recipe import Recipe
@@ -25,6 +24,7 @@ from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
 from smallloss.methods.small_loss import Noise
 from smallloss.methods.supervised import Supervised
 from smallloss.models.small_convnet import SmallConvNet
+from smallloss.noise.choose import select
 from smallloss.run_folder import RunFolder
 
 try:

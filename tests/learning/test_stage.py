@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from smallloss.criterion.ledger import LossLedger
-from smallloss.criterion.selection import select
 from smallloss.errors import InputError, SmallLossError
 from smallloss.learning.progress import Progress
 from smallloss.learning.recipe import Recipe
@@ -20,6 +19,7 @@ from smallloss.learning.stage import Stage
 from smallloss.learning.views import draw_views, plain_views
 from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
 from smallloss.methods.supervised import Supervised
+from smallloss.noise.choose import select
 
 SGD = Recipe(epochs=4, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
 ADAM = replace(SGD, optimiser="adam", lr=0.01, weight_decay=0.02, ema=0.9, ema_batchnorm="recompute")

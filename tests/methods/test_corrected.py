@@ -10,7 +10,6 @@ from torch.nn.functional import cross_entropy
 
 from small import RECIPE, settings
 from smallloss import methods
-from smallloss.criterion.audit import NONE
 from smallloss.errors import TooFewError
 from smallloss.learning.inference import outputs
 from smallloss.learning.networks import Network
@@ -19,6 +18,7 @@ from smallloss.learning.task import Task
 from smallloss.methods.mixmatch import WeightedMixMatch
 from smallloss.methods.small_loss import Noise
 from smallloss.methods.supervised import Supervised
+from smallloss.noise.answers import NONE
 
 SETTINGS = settings(**{"mixmatch.rounds": 2})
 NOISE = Noise(noise_rate=0.5)  # so that half are not selected

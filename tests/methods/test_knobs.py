@@ -10,10 +10,11 @@ from torch import Tensor, nn
 
 from small import settings
 from smallloss import methods
-from smallloss.criterion.selection import SAFETY_LEVEL, select
+from smallloss.criterion.selection import SAFETY_LEVEL
 from smallloss.learning.stage import Stage
 from smallloss.methods import co_teaching, out_of_sample, rsl_wm, unknown_noise
 from smallloss.methods.small_loss import Noise, choose
+from smallloss.noise.choose import select
 from smallloss.outcome import parts_of
 
 NOISE = Noise(noise_rate=0.2)

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smallloss.criterion.estimate import Estimate, estimate
 from smallloss.data.source import load
 from smallloss.learning.task import Check, Task
 from smallloss.methods import presets, unknown_noise
 from smallloss.methods.small_loss import warm_up
 from smallloss.methods.unknown_noise import learn_noise
+from smallloss.noise.estimate import Estimate, estimate
 
 SETTINGS = presets.change(presets.get("cpu"), {"stage1.epochs": 6})
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from smallloss.criterion.selection import select
-from smallloss.criterion.verdict import check
 from smallloss.data.dataset import Dataset
+from smallloss.noise.choose import select
+from smallloss.noise.verdict import check
 from smallloss.report.result import Accuracy, Part, Result
 
 HOSTILE = (

@@ -4,9 +4,9 @@ from dataclasses import replace
 import numpy as np
 from pyarrow import parquet
 
-from smallloss.criterion.audit import NONE
-from smallloss.criterion.selection import select
 from smallloss.data.dataset import Unreadable
+from smallloss.noise.answers import NONE
+from smallloss.noise.choose import select
 from smallloss.report.examples import examples_table, mark, write_examples
 from smallloss.report.result import Result
 

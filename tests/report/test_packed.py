@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smallloss.criterion.selection import select
 from smallloss.data.dataset import Dataset, Unreadable
+from smallloss.noise.choose import select
 from smallloss.report import page as pages
 from smallloss.report.packed import BUDGET, Packed, packed
 from smallloss.report.page import page

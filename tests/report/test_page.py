@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from smallloss.criterion.estimate import estimate
 from smallloss.criterion.ledger import LossLedger
-from smallloss.criterion.selection import select
-from smallloss.criterion.verdict import check
+from smallloss.noise.choose import select
+from smallloss.noise.estimate import estimate
+from smallloss.noise.verdict import check
 from smallloss.report import page as pages
 from smallloss.report.page import page, write_page
 from smallloss.report.pictures import LONGEST_SIDE, borderline, embedded, gallery, thumbnail

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from smallloss.criterion.selection import select
+from smallloss.noise.choose import select
 from smallloss.report.sparklines import BINS, HEIGHT, sparklines
 
 

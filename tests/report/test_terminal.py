@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from smallloss.criterion.estimate import estimate
-from smallloss.criterion.selection import Selection, select
+from smallloss.criterion.selection import Selection
 from smallloss.data.dataset import Dataset
+from smallloss.noise.choose import select
+from smallloss.noise.estimate import estimate
 from smallloss.report.result import Part, Result
 from smallloss.report.terminal import render
 

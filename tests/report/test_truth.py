@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from smallloss.criterion.estimate import estimate
+from smallloss.noise.estimate import estimate
 from smallloss.report.result import Result
 from smallloss.report.summary import class_rows, table_rows, train_part
 from smallloss.report.truth import Agreement

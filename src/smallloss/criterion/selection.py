@@ -2,26 +2,17 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from smallloss.criterion.estimate import Estimate, estimate
-from smallloss.criterion.known import check_scores, known_last, prior_of, probability_of_label, rates_of
-from smallloss.criterion.labels import by_class, encode, encode_among, require_one_order
-from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
-from smallloss.criterion.ranking import rank_class_by_class, stable_argsort
+from smallloss.criterion.ranking import check_scores, known_last, rank_class_by_class, stable_argsort
 from smallloss.criterion.remarks import remarks
-from smallloss.criterion.transition import validate
-from smallloss.criterion.verdict import Verdict, check
 from smallloss.criterion.weights import label_scores, weights
 from smallloss.errors import InputError
 from smallloss.values import to_numpy
 from smallloss.words import listed
-
-if TYPE_CHECKING:
-    from smallloss.criterion.data_verdict import DataVerdict
 
 SAFETY_LEVEL = 0.8  # where rates are estimated, prop(i) stays below 1 minus the upper end of this interval
 FEW = 10  # of so many one is a tenth, as much as that interval leaves beyond its end
@@ -56,8 +47,8 @@ class Selection:
     notes: tuple[str, ...]  # what a reader must know, in words
     probability: np.ndarray | None = None  # of the given label, out of sample, where somebody supplied it
     transition: np.ndarray | None = None  # T, where it was given
-    estimated: Estimate | None = None  # the rates, where nobody knew them
-    probabilities: np.ndarray | None = None  # what they were estimated from
+    estimated: Any = None  # the `Estimate` of the rates, where nobody knew them
+    verdict: Any = None  # the `Judgement`: of T, or of the estimate; None where only rates were given
 
     def __repr__(self) -> str:
         kept, wrong, seen = map(np.count_nonzero, (self.mask, self.is_label_issue, self.rank_in_class))
@@ -111,17 +102,6 @@ class Selection:
         """The score of the last example kept in each class; NaN where none is."""
         return self._score_at(self.quota.num)
 
-    @cached_property
-    def verdict(self) -> "Verdict | DataVerdict | None":
-        """What the theory says (Theorems 1 and 2), of T or of the estimate; None where only rates were given."""
-        if self.transition is not None:
-            return check(self.transition, [str(name) for name in self.classes.tolist()])
-        if self.estimated is None:
-            return None
-        from smallloss.criterion.trust import judge  # which judges selections
-
-        return judge(self.estimated, self, self.probabilities, self.classes[self.class_index])
-
     def table(self) -> dict[str, np.ndarray]:
         """One row per example, in input order, for pandas.DataFrame or pyarrow.table."""
         return {
@@ -161,16 +141,14 @@ class Selection:
         return found
 
 
-def select(
-    score: Any,
-    labels: Any,
-    noise_rate: Any = None,
+def select_codes(
+    score: np.ndarray,
+    class_index: np.ndarray,
+    classes: np.ndarray,
+    noise_rate: Any,
+    prior: np.ndarray | None = None,
     *,
-    classes: Any = None,
     upper: Any = None,
-    transition: Any = None,
-    probabilities: Any = None,
-    prior: Any = None,
     known_wrong: Any = None,
     beta: float = 0.2,
     gamma: Gamma = "middle",
@@ -179,55 +157,19 @@ def select(
     rounding: Rounding = "safe",
     class_size: ClassSize = "observed",
 ) -> Selection:
-    """RSL's selection (Algorithm 1, lines 8-14, with Eq. 2): the smallest scores of each class.
-
-    selection = select(ledger, labels, noise_rate=0.2) has a vector over the examples for each question: `mask` (safe to
-    learn from), `weight`, `is_label_issue` (likely wrong), `label_score`, `reason`; and `table()`, `verdict`, `notes`.
-
-    score: a vector, higher = more suspicious, NaN = never seen; or a ledger, whose mean loss is taken.
-    classes: all there are, in the order that vectors and T follow; left out, the sorted labels.
-    noise_rate: share of wrong labels among those that carry label k: a number, {label: rate}, or a vector in
-    the order of the classes; without it, `transition` (T[i, j] = P(label j | true class i)) gives it.
-    upper: the upper ends of the rates' intervals, where they were estimated (see `quotas`).
-    prior: distribution of the true classes: a vector, {label: share}, "uniform", or None: taken from
-    `transition` and the label counts, and where there is no transition, unknown: then nothing is balanced.
-    probabilities: (n, classes), out of sample; label_score is then the probability of the given label, and noise
-    rates that nobody knows are estimated from them.
-    known_wrong: a mask of labels that somebody found wrong. They come last in their class and count in its rate, which
-    is at least their share: none of them is ever selected.
-    weight_max: whether l_max of the weights is over the "selected" (the paper) or the "class" (its code).
-    beta: safety, from 0 to 1: how much less than the 1 - noise_rate that should be right is kept.
-    gamma: balance: "none" keeps all that is safe of every class, 1 keeps classes in proportion to the prior, "middle"
-    (the paper's) lies half-way.
-    kappa: the smallest weight is exp(-kappa). rounding, class_size: how whole numbers come about, see `quotas`.
-    """
-    notes: list[str] = []
-    values = _mean_loss(score, notes) if isinstance(score, LossLedger) else np.array(to_numpy(score), np.float64)
-    if classes is None:
-        classes, class_index = encode(labels)
-        if transition is not None:
-            require_one_order(classes)
-    else:
-        classes, class_index = encode_among(labels, classes)
-    check_scores(values, class_index, kappa, weight_max)
+    """Algorithm 1, lines 8-14: rank class by class, take the quotas of Eq. 2. Labels are codes, rates one per class."""
+    check_scores(score, class_index, kappa, weight_max)
     names, c = classes.tolist(), len(classes)
+    notes: list[str] = []
     labelled = np.bincount(class_index, minlength=c)
-    never_seen = np.flatnonzero(np.isnan(values))
+    never_seen = np.flatnonzero(np.isnan(score))
     n = labelled - np.bincount(class_index[never_seen], minlength=c)
-    ranked, least = known_last(values, class_index, known_wrong, n)
-    found = None
-    if noise_rate is None and transition is None and probabilities is not None:
-        found = estimate(probabilities, classes[class_index], classes=names)
-        noise_rate, upper = found.noise_rate, found.upper(SAFETY_LEVEL)
-        prior = found.prior if prior is None else prior
-        notes += [f"The noise rates are estimated: {found.evidence}", *found.notes]
-    p = prior_of(prior, transition, labelled, names, notes)
-    high = by_class("upper", upper, names, notes)
+    ranked, least = known_last(score, class_index, known_wrong, n)
     quota = quotas(
         n,
-        rates_of(noise_rate, transition, p, names, notes),
-        p,
-        upper=high,
+        noise_rate,
+        prior,
+        upper=upper,
         least=least,
         beta=beta,
         gamma=gamma,
@@ -237,10 +179,10 @@ def select(
     )
     # A nominal class size may allow more than (1 - eta_k) n_k; what is selected is never called likely wrong.
     trusted = np.maximum(whole_part((1 - quota.noise_rate) * n), quota.num)
-    if high is not None:
-        trusted = _spare(trusted, n, quota.noise_rate, np.asarray(high), names, notes)
+    if upper is not None:
+        trusted = _spare(trusted, n, quota.noise_rate, np.asarray(upper), names, notes)
     return Selection(
-        score=values,
+        score=score,
         classes=classes,
         class_index=class_index,
         rank_in_class=rank_class_by_class(ranked, class_index, labelled, n),
@@ -249,22 +191,7 @@ def select(
         kappa=kappa,
         weight_max=weight_max,
         notes=(*notes, *remarks(quota, trusted, names, len(never_seen))),
-        probability=probability_of_label(probabilities, class_index, c),
-        transition=None if transition is None else validate(transition),
-        estimated=found,
-        probabilities=None if found is None else to_numpy(probabilities),
     )
-
-
-def _mean_loss(ledger: LossLedger, notes: list[str]) -> np.ndarray:
-    """The mean loss (Algorithm 1, line 7), where there is one to rank by."""
-    opened = ledger.has_open_epoch
-    if not ledger.count.any():
-        what = f"no epoch of its window {ledger.window} was" if ledger.epochs else "no epoch was"
-        raise InputError(f"The ledger has nothing to rank by: {what} closed.{' Call end_epoch() first.' * opened}")
-    if opened:
-        notes.append("The epoch that is still open is not counted; end_epoch() closes it.")
-    return ledger.mean_loss
 
 
 def _spare(

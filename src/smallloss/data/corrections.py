@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from smallloss.criterion.audit import true_class
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import by_spelling, read_table
 from smallloss.errors import InputError
+from smallloss.noise.answers import true_class
 from smallloss.words import quoted
 
 ANSWERS = ("right", "wrong", "none")

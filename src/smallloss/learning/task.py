@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from smallloss.criterion.audit import NONE
 from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError, TooFewError
 from smallloss.learning.draws import Draws
 from smallloss.learning.progress import Progress
+from smallloss.noise.answers import NONE
 from smallloss.run_folder import RunFolder
 
 _RESIDENT_SHARE = 0.4  # of the device's free memory; the rest belongs to activations

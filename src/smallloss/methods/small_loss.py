@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from smallloss.criterion.audit import found_wrong, pin
 from smallloss.criterion.ledger import LossLedger
-from smallloss.criterion.selection import Selection, select
+from smallloss.criterion.selection import Selection
 from smallloss.errors import InputError
 from smallloss.learning.recipe import Recipe
 from smallloss.learning.stage import Fitted, Stage
@@ -17,6 +16,8 @@ from smallloss.learning.task import Task
 from smallloss.methods.presets import Settings
 from smallloss.methods.supervised import Supervised
 from smallloss.models import build, copied
+from smallloss.noise.answers import found_wrong, pin
+from smallloss.noise.choose import select
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smallloss.criterion.data_verdict import DataVerdict
-from smallloss.criterion.estimate import Estimate, estimate
 from smallloss.criterion.selection import SAFETY_LEVEL, Selection
-from smallloss.criterion.trust import judge
-from smallloss.criterion.verdict import Verdict, check
 from smallloss.learning.inference import outputs
 from smallloss.learning.task import Task
 from smallloss.methods.out_of_sample import out_of_sample
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Noise, warm_up
+from smallloss.noise.data_verdict import DataVerdict
+from smallloss.noise.estimate import Estimate, estimate
+from smallloss.noise.trust import judge
+from smallloss.noise.verdict import Verdict, check
 
 
 @dataclass

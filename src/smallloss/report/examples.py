@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.criterion.audit import NONE
 from smallloss.criterion.selection import LIKELY_WRONG, NEVER_SEEN, REASONS, SAFETY, UNREADABLE
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import as_cell, write_table
+from smallloss.noise.answers import NONE
 from smallloss.report.result import Result
 
 _NEVER_RANKED: dict[str, Any] = {

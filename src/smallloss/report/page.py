@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from smallloss import files
-from smallloss.criterion.data_verdict import DataVerdict
+from smallloss.noise.data_verdict import DataVerdict
 from smallloss.report.compare import REFERENCE, compare, shares
 from smallloss.report.confusions import confusions
 from smallloss.report.packed import BUDGET, packed
@@ -45,7 +45,7 @@ def page(result: Result) -> str:
 
     facts = _facts(result)
     plots = {name: Markup(svg) for name, svg in _plots(result).items()}
-    made = environment(percent=percent, count="{:,}".format, pieces=pieces)
+    made = environment(Path(__file__).parent, percent=percent, count="{:,}".format, pieces=pieces)
     return str(made.get_template(_TEMPLATE).render(plots=plots, **facts))
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.criterion.data_verdict import DataVerdict
-from smallloss.criterion.estimate import Estimate
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
-from smallloss.criterion.verdict import Verdict
 from smallloss.data.dataset import Dataset
+from smallloss.noise.data_verdict import DataVerdict
+from smallloss.noise.estimate import Estimate
+from smallloss.noise.verdict import Verdict
 from smallloss.words import one_line
 
 TRAIN = "train"

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from smallloss import methods
-from smallloss.criterion.data_verdict import DataVerdict
-from smallloss.criterion.estimate.result import interval
-from smallloss.criterion.verdict import Verdict
+from smallloss.noise.data_verdict import DataVerdict
+from smallloss.noise.estimate.result import interval
+from smallloss.noise.verdict import Verdict
 from smallloss.report.compare import advice
 from smallloss.report.result import TRAIN, Part, Result
 from smallloss.report.truth import Agreement, Fates, agreement, fates_of

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 
-def environment(**filters: Any) -> Any:
-    """A jinja environment over the templates of this folder, with `sha256` and some filters added."""
+def environment(folder: Path, **filters: Any) -> Any:
+    """A jinja environment over the templates of a folder, with `sha256` and some filters added."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
