@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 import smallloss as sl
-from smallloss.audit.session import audit, read_back
+from smallloss.auditing.session import audit, read_back
 from smallloss.data import from_arrays, load
 from smallloss.data.duplicates import duplicate_groups
 from smallloss.errors import InputError

@@ -21,7 +21,7 @@ LAYERS = [
     {"methods"},
     {"report"},
     {"finished"},
-    {"audit"},
+    {"auditing"},
     {"integrations"},
     {"known_noise", "preparing", "choices", "outcome", "run_files"} | {"jobs", "cleaning", "exporting", "predicting"},
     {"cli"},

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import smallloss as sl
-from smallloss.audit.session import audit
+from smallloss.auditing.session import audit
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
 from smallloss.exporting import export

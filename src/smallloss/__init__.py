@@ -24,8 +24,8 @@ _HOMES = {
     "Classifier": "smallloss.learning.classifier",
     "load_classifier": "smallloss.learning.classifier",
     "predict": "smallloss.predicting",
-    "audit": "smallloss.audit.session",
-    "read_back": "smallloss.audit.session",
+    "audit": "smallloss.auditing.session",
+    "read_back": "smallloss.auditing.session",
     "export": "smallloss.exporting",
     "RSLClassifier": "smallloss.integrations.scikit_learn",
     "InputError": "smallloss.errors",
@@ -34,8 +34,8 @@ _HOMES = {
 __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
-    from smallloss.audit.session import audit as audit
-    from smallloss.audit.session import read_back as read_back
+    from smallloss.auditing.session import audit as audit
+    from smallloss.auditing.session import read_back as read_back
     from smallloss.cleaning import CleanRun as CleanRun
     from smallloss.cleaning import clean as clean
     from smallloss.criterion import transition as transition

@@ -224,9 +224,9 @@ def audit(
     seed: Annotated[int, _option("N", "Seed of the random draw.", min=0)] = 0,
 ) -> None:  # fmt: skip
     """Draw examples to check by hand, or go through the most suspicious; with --answers, say what the answers show."""
-    from smallloss.audit import session as auditing
-    from smallloss.audit.run import FOLDER
-    from smallloss.audit.words import how_many, next_run
+    from smallloss.auditing import session as auditing
+    from smallloss.auditing.run import FOLDER
+    from smallloss.auditing.words import how_many, next_run
     from smallloss.finished import read_estimate
 
     if answers is not None:
@@ -236,7 +236,7 @@ def audit(
         stay, estimated = result.rates.as_before, read_estimate(run) is not None
         print(f"\n{next_run(read_config(run), corrections, rates, as_before=stay, estimated=estimated)}")
         return
-    from smallloss.audit.page import SUSPICIOUS
+    from smallloss.auditing.page import SUSPICIOUS
     from smallloss.data.source import load
     from smallloss.preparing import data_of_run
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from smallloss import words
-from smallloss.audit import session as auditing
+from smallloss.auditing import session as auditing
 from smallloss.criterion.selection import LIKELY_WRONG, REASONS, UNREADABLE
 from smallloss.data.image_folder import is_picture
 from smallloss.data.own_table import OwnTable, is_table, read_own_table

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from smallloss.audit.session import audit, read_back
+from smallloss.auditing.session import audit, read_back
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError

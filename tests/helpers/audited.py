@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.audit.run import read_run
+from smallloss.auditing.run import read_run
 from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.transition import structured
 from smallloss.data.dataset import Dataset

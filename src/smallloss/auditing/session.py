@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from smallloss import files
-from smallloss.audit.page import COLUMNS, SUSPICIOUS, Question, shown_inputs, write_audit_page
-from smallloss.audit.result import AuditResult
-from smallloss.audit.run import FOLDER, PAGE, RESULT, TABLE, Run, read_run
-from smallloss.audit.written import ANSWER, correction, earlier, read_answers, refuse_unread, to_keep
+from smallloss.auditing.page import COLUMNS, SUSPICIOUS, Question, shown_inputs, write_audit_page
+from smallloss.auditing.result import AuditResult
+from smallloss.auditing.run import FOLDER, PAGE, RESULT, TABLE, Run, read_run
+from smallloss.auditing.written import ANSWER, correction, earlier, read_answers, refuse_unread, to_keep
 from smallloss.data.dataset import Dataset
 from smallloss.data.npz import read_npz
 from smallloss.data.table_files import defuse

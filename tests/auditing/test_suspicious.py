@@ -12,8 +12,8 @@ from scipy.special import betaincinv
 from typer.testing import CliRunner
 
 from audited import TRAIN, answered, rows_of, run_of, write_rows
-from smallloss.audit.run import read_run
-from smallloss.audit.session import audit, read_back
+from smallloss.auditing.run import read_run
+from smallloss.auditing.session import audit, read_back
 from smallloss.cli import app
 from smallloss.data.corrections import read_corrections
 from smallloss.errors import InputError

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.audit.page import SUSPICIOUS
-from smallloss.audit.run import RESULT, TABLE, Run
+from smallloss.auditing.page import SUSPICIOUS
+from smallloss.auditing.run import RESULT, TABLE, Run
 from smallloss.data.table_files import by_spelling, read_table
 from smallloss.errors import InputError
 from smallloss.noise import answers as by_hand

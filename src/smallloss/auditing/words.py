@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from smallloss.audit.page import SUSPICIOUS
+from smallloss.auditing.page import SUSPICIOUS
 from smallloss.data.table_files import read_table
 from smallloss.words import counted
 

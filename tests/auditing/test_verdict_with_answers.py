@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import smallloss as sl
-from smallloss.audit.run import read_run
-from smallloss.audit.session import audit, read_back
+from smallloss.auditing.run import read_run
+from smallloss.auditing.session import audit, read_back
 from smallloss.data.npz import read_npz
 from smallloss.data.table_files import read_table
 from smallloss.exporting import export

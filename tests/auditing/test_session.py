@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from audited import CLASSES, TRAIN, N, answered, rows_of, run_of, write_rows
-from smallloss.audit.run import read_run
-from smallloss.audit.session import audit, read_back
-from smallloss.audit.words import next_run
+from smallloss.auditing.run import read_run
+from smallloss.auditing.session import audit, read_back
+from smallloss.auditing.words import next_run
 from smallloss.cli import app
 from smallloss.criterion.transition import structured
 from smallloss.data.corrections import read_corrections

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from smallloss.audit.page import (
+from smallloss.auditing.page import (
     COLUMNS,
     LONGEST_SIDE,
     SUSPICIOUS,
