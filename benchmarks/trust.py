@@ -4,7 +4,7 @@
 
 The parts:
 
-    estimate    rates, flags and intervals beside the estimate before it, cleanlab, and "the prediction is not the label"
+    estimate    rates, flags and intervals beside the estimate before it, cleanlab, "the prediction is not the label"
 """
 
 import argparse

@@ -26,17 +26,17 @@ def rules(cell: Cell) -> dict[str, Rule]:
     twice = estimate(cell.halves, labels, classes=range(cell.c))  # a second split: a third more training
     before = cell.facts["found"]
     return {
-        "now": (now.noise_rate, cell.now[1]),
+        "now": (now.noise_rate, cell.now.issue),
         "now, two splits": (twice.noise_rate, _flags(cell, twice)),
         "before": (np.array(before["noise_rate"]), cell.issue),
         "cleanlab": (joint_rates(confident_joint(P, labels)), label_issues(P, labels)),
         "prediction is not the label": (M, P.argmax(1) != labels),
-        "the true shares": (cell.rates, cell.selected(cell.rates, true_prior, None)[1]),
-    } | {name: (rates, cell.selected(rates, now.prior, None)[1]) for name, rates in candidates(cell).items()}
+        "the true shares": (cell.rates, cell.selected(cell.rates, true_prior, None).issue),
+    } | {name: (rates, cell.selected(rates, now.prior, None).issue) for name, rates in candidates(cell).items()}
 
 
 def _flags(cell: Cell, found: Estimate) -> np.ndarray:
-    return cell.selected(found.noise_rate, found.prior, None)[1]
+    return cell.selected(found.noise_rate, found.prior, None).issue
 
 
 def candidates(cell: Cell) -> dict[str, np.ndarray]:
@@ -76,7 +76,7 @@ def extra(cell: Cell, name: str) -> Row:
         each, kept = (np.array(found["low"]), np.array(found["high"])), cell.kept
     elif name == "now":
         _, low, high = cell.found.overall
-        each, kept = (cell.found.low, cell.found.high), cell.now[0]
+        each, kept = (cell.found.low, cell.found.high), cell.now.kept
     else:
         return {}
     carried = cell.shares > 0

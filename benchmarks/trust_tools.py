@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,14 @@ FUNCTION = "function of the input"
 REAL = ("people on Fashion-MNIST", "people on CIFAR-10", "YouTube comments")
 
 Row = dict[str, Any]
+
+
+class Chosen(NamedTuple):
+    """What a run makes of every row."""
+
+    kept: np.ndarray
+    issue: np.ndarray
+    label_score: np.ndarray  # low is suspicious
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +91,21 @@ class Cell:
         return estimate(self.halves[:2], self.labels, classes=range(self.c))
 
     @cached_property
-    def now(self) -> tuple[np.ndarray, np.ndarray]:
-        """(kept, likely wrong) by the code as it is."""
+    def now(self) -> "Chosen":
+        """By the code as it is."""
         return self.selected(self.found.noise_rate, self.found.prior, self.found.upper(SAFETY_LEVEL))
 
-    def selected(self, rates: Any, prior: Any, upper: Any) -> tuple[np.ndarray, np.ndarray]:
+    def selected(self, rates: Any, prior: Any, upper: Any) -> "Chosen":
         """As a run selects: the training part, and the held-out part ranked among itself."""
         kept, issue = np.zeros(len(self.labels), bool), np.zeros(len(self.labels), bool)
+        label_score = np.zeros(len(self.labels))
+        rates = np.minimum(rates, LARGEST)
         for rows in (self.train, self.held_out):
             chosen = select(
-                self.score[rows], self.labels[rows], np.minimum(rates, LARGEST), classes=range(self.c), prior=prior, upper=upper
+                self.score[rows], self.labels[rows], rates, classes=range(self.c), prior=prior, upper=upper
             )  # fmt: skip
-            kept[rows], issue[rows] = chosen.mask, chosen.is_label_issue
-        return kept, issue
+            kept[rows], issue[rows], label_score[rows] = chosen.mask, chosen.is_label_issue, chosen.label_score
+        return Chosen(kept, issue, label_score)
 
     def named(self) -> Row:
         """What every line of results says of its cell."""
