@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from estimators import confident_joint, joint_noise_rate, label_issues
 from smallloss.noise.estimate import Estimate, estimate
-from trust_peers import confident_joint, joint_rates, label_issues
 from trust_tools import Cell, Row, f1, per_label
 
 Rule = tuple[np.ndarray, np.ndarray]  # rates per label, flags
@@ -29,7 +29,7 @@ def rules(cell: Cell) -> dict[str, Rule]:
         "now": (now.noise_rate, cell.now.issue),
         "now, two splits": (twice.noise_rate, _flags(cell, twice)),
         "before": (np.array(before["noise_rate"]), cell.issue),
-        "cleanlab": (joint_rates(confident_joint(P, labels)), label_issues(P, labels)),
+        "cleanlab": (joint_noise_rate(confident_joint(P, labels, cell.c)), label_issues(P, labels)),
         "prediction is not the label": (M, P.argmax(1) != labels),
         "the true shares": (cell.rates, cell.selected(cell.rates, true_prior, None).issue),
     } | {name: (rates, cell.selected(rates, now.prior, None).issue) for name, rates in candidates(cell).items()}
