@@ -13,19 +13,15 @@ from smallloss.auditing.result import AuditResult
 from smallloss.auditing.run import FOLDER, PAGE, RESULT, TABLE, Run, read_run
 from smallloss.auditing.written import ANSWER, correction, earlier, read_answers, refuse_unread, to_keep
 from smallloss.data.dataset import Dataset
-from smallloss.data.npz import read_npz
 from smallloss.data.table_files import defuse
 from smallloss.finished import require_same_data
 from smallloss.noise import answers as by_hand
 from smallloss.noise import intervals as proof
 from smallloss.noise.answers import Answers
 from smallloss.noise.data_verdict import DataVerdict
-from smallloss.noise.estimate import Estimate
 from smallloss.noise.known_verdict import KnownVerdict, judge_known
-from smallloss.noise.trust import judge
 
 CORRECTIONS, RATES = "corrections.csv", "rates.csv"  # what a later run takes
-OUT_OF_SAMPLE = "out_of_sample.npz"  # what the verdict on an estimate needs besides estimate.json
 _STRATA = ("dropped", "kept")
 
 
@@ -123,12 +119,7 @@ def _verdict(run: Run, answers: Answers) -> DataVerdict | KnownVerdict | None:
     """
     if run.estimate is None:
         return judge_known(run.transition, run.noise_rate, run, answers)
-    if not (run.folder / OUT_OF_SAMPLE).is_file():
-        return None
-    kept = read_npz(run.folder / OUT_OF_SAMPLE)
-    estimate = Estimate.from_saved(run.estimate | {"classes": run.classes.tolist()}, kept)
-    audited = answers if (answers.kept & answers.decided).any() else None
-    return judge(estimate, run, kept["probabilities"], run.classes[run.class_index], audit=audited)
+    return None
 
 
 def _bounds(run: Run) -> tuple[Any, Any]:

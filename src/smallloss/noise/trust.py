@@ -22,8 +22,8 @@ from smallloss.noise.data_verdict import (
     share,
 )
 from smallloss.noise.estimate import Estimate
-from smallloss.noise.estimate.inputs import ROW_SUM_TOLERANCE
 from smallloss.noise.intervals import Interval, kept_precision
+from smallloss.noise.probabilities import ROW_SUM_TOLERANCE
 from smallloss.noise.verdict import NAMES_SHOWN, Break, Trust
 from smallloss.values import to_numpy
 from smallloss.words import listed, percent, quoted

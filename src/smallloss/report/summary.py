@@ -8,7 +8,6 @@ import numpy as np
 
 from smallloss import methods
 from smallloss.noise.data_verdict import DataVerdict
-from smallloss.noise.estimate.result import interval
 from smallloss.noise.verdict import Verdict
 from smallloss.report.compare import advice
 from smallloss.report.result import TRAIN, Part, Result
@@ -79,10 +78,7 @@ def whole_row(result: Result, parts: list[Part], name: str) -> ClassRow:
     row = _row(name, noise_rate, fates_of(result.dataset, parts))
     if result.estimate is None or [part.split for part in parts] != [TRAIN]:
         return row
-    selection = parts[0].selection
-    shares = np.bincount(selection.class_index, minlength=len(selection.classes)) / len(selection.class_index)
-    low, high = interval(noise_rate, result.estimate.draws @ shares, result.estimate.level)
-    return replace(row, interval=(float(low), float(high)))
+    return replace(row, interval=result.estimate.overall[1:])
 
 
 def _row(name: str, noise_rate: float, fates: Fates) -> ClassRow:
