@@ -42,9 +42,11 @@ class HalfTraining(Supervised):
 
 
 def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
-    """g(x) of every row, [n, c]: training rows by the other half's network, held-out rows by both."""
-    total = np.zeros((len(task.dataset), task.classes))
-    judged = np.zeros(len(task.dataset))
+    """g(x) of every row, [networks, n, c]; NaN where the network learnt the row.
+
+    Training rows are predicted by the other half's network, held-out rows by both.
+    """
+    found = np.full((2, len(task.dataset), task.classes), np.nan, np.float32)
     recipe = replace(settings.stage1, epochs=max(2, round(settings.half_epochs * settings.stage1.epochs)))
     recipe = replace(recipe, evaluate_every=recipe.epochs)
     half = _halves(task)
@@ -57,9 +59,8 @@ def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
         task.finished[name] = Stage(
             task, name, objective, recipe, [new_network(task, settings.net, name)], record=record
         ).fit()
-        total[others] += (objective.total / objective.epochs).cpu().numpy()
-        judged[others] += 1
-    return total / judged[:, None]
+        found[which, others] = (objective.total / objective.epochs).cpu().numpy()
+    return found
 
 
 def _halves(task: Task) -> np.ndarray:

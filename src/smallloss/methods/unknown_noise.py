@@ -5,15 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from smallloss.criterion.selection import SAFETY_LEVEL, Selection
-from smallloss.learning.inference import outputs
 from smallloss.learning.task import Task
 from smallloss.methods.out_of_sample import out_of_sample
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Noise, warm_up
-from smallloss.noise.data_verdict import DataVerdict
 from smallloss.noise.estimate import Estimate, estimate
-from smallloss.noise.trust import judge
-from smallloss.noise.verdict import Verdict, check
+from smallloss.noise.verdict import Judgement, judge
 
 
 @dataclass
@@ -22,36 +19,21 @@ class NoiseFound:
 
     noise: Noise
     estimate: Estimate
-    probabilities: np.ndarray  # out of sample, for every row of the dataset
+    probabilities: np.ndarray  # out of sample, (networks, rows of the dataset, classes); NaN where a network learnt it
 
 
 def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> NoiseFound:
     """Rates, prior and intervals of the training part; a prior that was given is kept."""
-    stage1 = warm_up(task, settings)
+    warm_up(task, settings)
     probabilities = out_of_sample(task, settings)
     rows, labels = task.train, task.dataset.labels
-    at_its_end = outputs(task, stage1.network, task.dataset, rows).argmax(1)  # whatever epochs the ledger recorded
-    found = estimate(
-        probabilities[rows],
-        np.array(task.dataset.classes)[labels[rows]],
-        classes=task.dataset.classes,
-        contradicted=at_its_end != labels[rows],
-        seed=task.seed,
-    )
+    found = estimate(probabilities[:, rows], np.array(task.dataset.classes)[labels[rows]], classes=task.dataset.classes)
     noise = replace(given or Noise(), noise_rate=found.noise_rate, upper=found.upper(SAFETY_LEVEL))
     return NoiseFound(noise if noise.prior is not None else replace(noise, prior=found.prior), found, probabilities)
 
 
-def verdict_of(
-    task: Task, noise: Noise, found: NoiseFound | None, selection: Selection
-) -> Verdict | DataVerdict | None:
-    """What the theory says: of T where it is known, of the estimate where that is all there is."""
-    if found is not None:
-        rows = task.train
-        return judge(
-            found.estimate,
-            selection,
-            found.probabilities[rows].astype(np.float32),  # as the folder keeps them, so that an audit says the same
-            np.array(task.dataset.classes)[task.dataset.labels[rows]],
-        )
-    return None if noise.transition is None else check(noise.transition, task.dataset.classes)
+def verdict_of(noise: Noise, found: NoiseFound | None, selection: Selection) -> Judgement:
+    """Before anybody has answered: what T says where it is known, what the estimate says where that is all there is."""
+    return judge(
+        selection, estimate=None if found is None else found.estimate, transition=None if found else noise.transition
+    )
