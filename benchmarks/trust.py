@@ -5,6 +5,7 @@
 The parts:
 
     estimate    rates, flags and intervals beside the estimate before it, cleanlab, "the prediction is not the label"
+    verdict     what is said without answers
 """
 
 import argparse
@@ -13,20 +14,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import trust_estimate
+import trust_verdict
 from common import RESULTS, record
 from trust_tools import Cell, Row, cells
 
-PARTS: dict[str, Callable[[Cell], Iterator[Row]]] = {"estimate": trust_estimate.measure}
+PARTS: dict[str, Callable[[Cell], Iterator[Row]]] = {
+    "estimate": trust_estimate.measure,
+    "verdict": trust_verdict.measure,
+}
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("parts", nargs="*", default=list(PARTS), choices=[*PARTS, []])
+    options.add_argument("parts", nargs="*", help="all of them, if none is named")
     options.add_argument("--cells", type=Path, required=True)
     options.add_argument("--only", default="", help="cells whose file's name holds this")
     options.add_argument("--out", type=Path, default=RESULTS / "trust.jsonl")
     asked = options.parse_args()
-    for part in asked.parts:
+    for part in asked.parts or PARTS:
         begun = time.perf_counter()
         for cell in cells(asked.cells, asked.only):
             for row in PARTS[part](cell):

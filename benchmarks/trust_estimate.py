@@ -8,38 +8,52 @@ from collections.abc import Iterator
 import numpy as np
 
 from estimators import confident_joint, joint_noise_rate, label_issues
+from smallloss.criterion.selection import SAFETY_LEVEL
 from smallloss.noise.estimate import Estimate, estimate
 from trust_tools import Cell, Row, f1, per_label
 
-Rule = tuple[np.ndarray, np.ndarray]  # rates per label, flags
-
 
 def measure(cell: Cell) -> Iterator[Row]:
-    found = {name: judged(cell, *rule) | extra(cell, name) for name, rule in rules(cell).items()}
-    yield cell.named() | {"rules": found}
-
-
-def rules(cell: Cell) -> dict[str, Rule]:
-    P, labels, now = cell.mean, cell.labels, cell.found
-    true_prior = np.bincount(cell.true, minlength=cell.c) / len(labels)
-    M = per_label(P.argmax(1) != labels, labels, cell.c)
-    twice = estimate(cell.halves, labels, classes=range(cell.c))  # a second split: a third more training
+    found = {name: _of_estimate(cell, one) for name, one in _estimates(cell).items()}
     before = cell.facts["found"]
+    ends = (np.array(before["low"]), np.array(before["high"]), *before["overall"][1:])
+    found["before"] = _of_rates(cell, np.array(before["noise_rate"]), cell.issue)
+    found["before"] |= _of_interval(cell, *ends) | _of_kept(cell, cell.kept)
+    yield cell.named() | {"rules": found | _peers(cell) | _candidates(cell)}
+
+
+def _estimates(cell: Cell) -> dict[str, Estimate]:
+    """As a run does; with what is held out, which both networks judge; and with a second split of the training part."""
     return {
-        "now": (now.noise_rate, cell.now.issue),
-        "now, two splits": (twice.noise_rate, _flags(cell, twice)),
-        "before": (np.array(before["noise_rate"]), cell.issue),
-        "cleanlab": (joint_noise_rate(confident_joint(P, labels, cell.c)), label_issues(P, labels)),
-        "prediction is not the label": (M, P.argmax(1) != labels),
-        "the true shares": (cell.rates, cell.selected(cell.rates, true_prior, None).issue),
-    } | {name: (rates, cell.selected(rates, now.prior, None).issue) for name, rates in candidates(cell).items()}
+        "now": cell.found,
+        "now, held-out part too": estimate(cell.halves[:2], cell.labels, classes=range(cell.c)),
+        "now, two splits": estimate(cell.halves, cell.labels, classes=range(cell.c)),
+    }
 
 
-def _flags(cell: Cell, found: Estimate) -> np.ndarray:
-    return cell.selected(found.noise_rate, found.prior, None).issue
+def _of_estimate(cell: Cell, found: Estimate) -> Row:
+    chosen = cell.selected(found.noise_rate, found.prior, found.upper(SAFETY_LEVEL))
+    _, low, high = found.overall
+    return (
+        _of_rates(cell, found.noise_rate, chosen.issue)
+        | _of_interval(cell, found.low, found.high, low, high)
+        | _of_kept(cell, chosen.kept)
+    )
 
 
-def candidates(cell: Cell) -> dict[str, np.ndarray]:
+def _peers(cell: Cell) -> dict[str, Row]:
+    P, labels = cell.mean, cell.labels
+    M = per_label(P.argmax(1) != labels, labels, cell.c)
+    prior = np.bincount(cell.true, minlength=cell.c) / len(labels)
+    joint = joint_noise_rate(confident_joint(P, labels, cell.c))
+    return {
+        "cleanlab": _of_rates(cell, joint, label_issues(P, labels)),
+        "prediction is not the label": _of_rates(cell, M, P.argmax(1) != labels),
+        "the true shares": _of_rates(cell, cell.rates, cell.selected(cell.rates, prior, None).issue),
+    }
+
+
+def _candidates(cell: Cell) -> dict[str, Row]:
     """Rules on the counts of the run's own two networks: M, s, and both and d where both judge, on what is held out."""
     labels, c, held = cell.labels, cell.c, cell.held_out
     first, second = cell.halves[0, held].argmax(1), cell.halves[1, held].argmax(1)
@@ -47,7 +61,7 @@ def candidates(cell: Cell) -> dict[str, np.ndarray]:
     both = per_label((first == second) & (first != labels[held]), labels[held], c)
     M, s = cell.found.contradicted, cell.found.sure
     low = np.clip((M - d) / np.maximum(1 - d * c / (c - 1), 1e-9), 0, M)
-    return {
+    rules = {
         "rule: median of s, both, M": np.median([s, both, M], axis=0),
         "rule: middle of low, M": (low + M) / 2,
         "rule: middle of s, M": (np.minimum(s, M) + M) / 2,
@@ -55,9 +69,13 @@ def candidates(cell: Cell) -> dict[str, np.ndarray]:
         "rule: both": both,
         "rule: low": low,
     }
+    return {
+        name: _of_rates(cell, rates, cell.selected(rates, cell.found.prior, None).issue)
+        for name, rates in rules.items()
+    }
 
 
-def judged(cell: Cell, rates: np.ndarray, flags: np.ndarray) -> Row:
+def _of_rates(cell: Cell, rates: np.ndarray, flags: np.ndarray) -> Row:
     carried = cell.shares > 0
     return {
         "mae": float(np.abs(rates - cell.rates)[carried].mean()),
@@ -68,26 +86,17 @@ def judged(cell: Cell, rates: np.ndarray, flags: np.ndarray) -> Row:
     }
 
 
-def extra(cell: Cell, name: str) -> Row:
-    """Intervals, and what is kept, of the estimates that have them."""
-    if name == "before":
-        found = cell.facts["found"]
-        _, low, high = found["overall"]
-        each, kept = (np.array(found["low"]), np.array(found["high"])), cell.kept
-    elif name == "now":
-        _, low, high = cell.found.overall
-        each, kept = (cell.found.low, cell.found.high), cell.now.kept
-    else:
-        return {}
+def _of_interval(cell: Cell, each_low: np.ndarray, each_high: np.ndarray, low: float, high: float) -> Row:
     carried = cell.shares > 0
-    inside = (each[0] <= cell.rates) & (cell.rates <= each[1])
+    inside = (each_low <= cell.rates) & (cell.rates <= each_high)
     return {
         "covered": bool(low <= cell.rate <= high),
-        "width": high - low,
         "low": low,
         "high": high,
         "covered_per_label": float(inside[carried].mean()),
-        "width_per_label": float((each[1] - each[0])[carried].mean()),
-        "kept": int(kept.sum()),
-        "precision": float(1 - cell.wrong[kept].mean()) if kept.any() else None,
+        "width_per_label": float((each_high - each_low)[carried].mean()),
     }
+
+
+def _of_kept(cell: Cell, kept: np.ndarray) -> Row:
+    return {"kept": int(kept.sum()), "precision": float(1 - cell.wrong[kept].mean()) if kept.any() else None}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from smallloss.criterion.selection import SAFETY_LEVEL
+from smallloss.criterion.selection import SAFETY_LEVEL, Selection
 from smallloss.noise.choose import select
 from smallloss.noise.estimate import Estimate, estimate
 
@@ -87,8 +87,8 @@ class Cell:
 
     @cached_property
     def found(self) -> Estimate:
-        """As a run estimates: the two half networks, which both judge what is held out."""
-        return estimate(self.halves[:2], self.labels, classes=range(self.c))
+        """As a run estimates: the training part, each row by the network of the other half."""
+        return estimate(self.halves[:2, self.train], self.labels[self.train], classes=range(self.c))
 
     @cached_property
     def now(self) -> "Chosen":
@@ -99,13 +99,14 @@ class Cell:
         """As a run selects: the training part, and the held-out part ranked among itself."""
         kept, issue = np.zeros(len(self.labels), bool), np.zeros(len(self.labels), bool)
         label_score = np.zeros(len(self.labels))
-        rates = np.minimum(rates, LARGEST)
         for rows in (self.train, self.held_out):
-            chosen = select(
-                self.score[rows], self.labels[rows], rates, classes=range(self.c), prior=prior, upper=upper
-            )  # fmt: skip
+            chosen = self.selection(rows, rates, prior, upper)
             kept[rows], issue[rows], label_score[rows] = chosen.mask, chosen.is_label_issue, chosen.label_score
         return Chosen(kept, issue, label_score)
+
+    def selection(self, rows: np.ndarray, rates: Any, prior: Any, upper: Any) -> Selection:
+        rates = np.minimum(rates, LARGEST)
+        return select(self.score[rows], self.labels[rows], rates, classes=range(self.c), prior=prior, upper=upper)
 
     def named(self) -> Row:
         """What every line of results says of its cell."""
