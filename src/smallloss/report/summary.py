@@ -55,7 +55,7 @@ def _class_facts(result: Result, part: Part) -> tuple[list[Any], list[Any], list
     found, theory = result.estimate, result.verdict.theory
     intervals = nothing if found is None else list(zip(found.low.tolist(), found.high.tolist(), strict=True))
     margins = nothing if theory is None else list(theory.margin)
-    if found is not None:
+    if theory is None and found is not None:
         margins = margin(found.transition).tolist()
     return intervals, margins, part.selection.cutoff.tolist()
 
