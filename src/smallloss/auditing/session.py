@@ -13,19 +13,15 @@ from smallloss.auditing.result import AuditResult
 from smallloss.auditing.run import FOLDER, PAGE, RESULT, TABLE, Run, read_run
 from smallloss.auditing.written import ANSWER, correction, earlier, read_answers, refuse_unread, to_keep
 from smallloss.data.dataset import Dataset
-from smallloss.data.npz import read_npz
 from smallloss.data.table_files import defuse
 from smallloss.finished import require_same_data
 from smallloss.noise import answers as by_hand
 from smallloss.noise import intervals as proof
 from smallloss.noise.answers import Answers
-from smallloss.noise.data_verdict import DataVerdict
 from smallloss.noise.estimate import Estimate
-from smallloss.noise.known_verdict import KnownVerdict, judge_known
-from smallloss.noise.trust import judge
+from smallloss.noise.verdict import Checked, Judgement, judge
 
 CORRECTIONS, RATES = "corrections.csv", "rates.csv"  # what a later run takes
-OUT_OF_SAMPLE = "out_of_sample.npz"  # what the verdict on an estimate needs besides estimate.json
 _STRATA = ("dropped", "kept")
 
 
@@ -116,19 +112,13 @@ def _beside(run: Run, answers: Answers, pins: dict[int, int]) -> tuple[int, int]
     return sum(beside), len(beside)
 
 
-def _verdict(run: Run, answers: Answers) -> DataVerdict | KnownVerdict | None:
-    """Of the estimate as the run left it, or of the noise that was given; None where an old run kept too little.
-
-    Answers on dropped examples alone say nothing of the kept ones, so the estimate's own verdict stays.
-    """
-    if run.estimate is None:
-        return judge_known(run.transition, run.noise_rate, run, answers)
-    if not (run.folder / OUT_OF_SAMPLE).is_file():
-        return None
-    kept = read_npz(run.folder / OUT_OF_SAMPLE)
-    estimate = Estimate.from_saved(run.estimate | {"classes": run.classes.tolist()}, kept)
-    audited = answers if (answers.kept & answers.decided).any() else None
-    return judge(estimate, run, kept["probabilities"], run.classes[run.class_index], audit=audited)
+def _verdict(run: Run, answers: Answers) -> Judgement:
+    """With the answers on kept examples in it."""
+    wrong, answered = answers.counts()
+    of_class = np.bincount(answers.label[answers.decided & answers.kept], minlength=len(run.classes))
+    checked = Checked(proof.kept_precision(answers), int(answered[0] - wrong[0]), int(answered[0]), of_class)
+    estimate = None if run.estimate is None else Estimate.from_saved(run.estimate | {"classes": run.classes.tolist()})
+    return judge(run, estimate=estimate, transition=run.transition, checked=checked)
 
 
 def _bounds(run: Run) -> tuple[Any, Any]:

@@ -8,8 +8,8 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
+from smallloss.criterion.theory import NAMES_SHOWN
 from smallloss.errors import InputError
-from smallloss.noise.verdict import NAMES_SHOWN
 from smallloss.words import counted, listed, one_line
 
 _CHUNK_BYTES = 1 << 24

@@ -10,10 +10,8 @@ from smallloss.learning.task import Task
 from smallloss.methods.out_of_sample import out_of_sample
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Noise, warm_up
-from smallloss.noise.data_verdict import DataVerdict
 from smallloss.noise.estimate import Estimate, estimate
-from smallloss.noise.trust import judge
-from smallloss.noise.verdict import Verdict, check
+from smallloss.noise.verdict import Judgement, judge
 
 
 @dataclass
@@ -42,16 +40,8 @@ def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> N
     return NoiseFound(noise if noise.prior is not None else replace(noise, prior=found.prior), found, probabilities)
 
 
-def verdict_of(
-    task: Task, noise: Noise, found: NoiseFound | None, selection: Selection
-) -> Verdict | DataVerdict | None:
-    """What the theory says: of T where it is known, of the estimate where that is all there is."""
-    if found is not None:
-        rows = task.train
-        return judge(
-            found.estimate,
-            selection,
-            found.probabilities[rows].astype(np.float32),  # as the folder keeps them, so that an audit says the same
-            np.array(task.dataset.classes)[task.dataset.labels[rows]],
-        )
-    return None if noise.transition is None else check(noise.transition, task.dataset.classes)
+def verdict_of(noise: Noise, found: NoiseFound | None, selection: Selection) -> Judgement:
+    """Before anybody has answered: what T says where it is known, what the estimate says where that is all there is."""
+    return judge(
+        selection, estimate=None if found is None else found.estimate, transition=None if found else noise.transition
+    )

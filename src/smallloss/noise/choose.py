@@ -14,8 +14,7 @@ from smallloss.criterion.transition import prior_from_labels, validate
 from smallloss.errors import InputError
 from smallloss.noise.estimate import estimate
 from smallloss.noise.estimate.inputs import refuse_bad_rows
-from smallloss.noise.trust import judge
-from smallloss.noise.verdict import check
+from smallloss.noise.verdict import judge
 from smallloss.values import to_numpy
 
 _DIGITS = 12  # of a noise rate
@@ -100,11 +99,7 @@ def select(
         transition=None if transition is None else validate(transition),
         estimated=found,
     )
-    if transition is not None:
-        return replace(chosen, verdict=check(transition, [str(name) for name in names]))
-    return (
-        chosen if found is None else replace(chosen, verdict=judge(found, chosen, probabilities, classes[class_index]))
-    )
+    return replace(chosen, verdict=judge(chosen, estimate=found, transition=transition))
 
 
 def _mean_loss(ledger: LossLedger, notes: list[str]) -> np.ndarray:
