@@ -23,11 +23,10 @@ class NoiseFound:
 
 
 def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> NoiseFound:
-    """Rates, prior and intervals of the training part; a prior that was given is kept."""
+    """Rates, prior and intervals of all labels, held out or not; a prior that was given is kept."""
     warm_up(task, settings)
-    probabilities = out_of_sample(task, settings)
-    rows, labels = task.train, task.dataset.labels
-    found = estimate(probabilities[:, rows], np.array(task.dataset.classes)[labels[rows]], classes=task.dataset.classes)
+    probabilities, data = out_of_sample(task, settings), task.dataset
+    found = estimate(probabilities, np.array(data.classes)[data.labels], classes=data.classes)
     noise = replace(given or Noise(), noise_rate=found.noise_rate, upper=found.upper(SAFETY_LEVEL))
     return NoiseFound(noise if noise.prior is not None else replace(noise, prior=found.prior), found, probabilities)
 

@@ -42,7 +42,7 @@ class Checked:
     more: int = 0  # answers that would settle it at the rate seen; 0 where none would
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Judgement:
     """`str(verdict)` is the page for a terminal; `word` is one of three, `tone` the colour that says the same."""
 
