@@ -58,8 +58,7 @@ def write_run(
         write_table(folder / "unreadable.csv", columns | {"reason": [one.reason for one in lost.values()]})
     if found is not None:
         write_json(folder / "estimate.json", found.estimate.to_dict())
-        seen = {"probabilities": found.probabilities[result.parts[0].index].astype(np.float32)}
-        write_npz(folder / "out_of_sample.npz", seen | found.estimate.arrays)
+        write_npz(folder / "out_of_sample.npz", {"probabilities": found.probabilities.astype(np.float16)})
     write_examples(result, folder.path)
     write_page(result, folder / "report.html")
 

@@ -2,6 +2,7 @@
 
 (BatchNorm's statistics, which know no labels, are taken over the inputs of both.)
 Noise rates cannot be estimated from predictions in sample: a network that has learnt a wrong label agrees with it.
+What neither learnt both predict, which tells how often two networks differ: the part held out, or a part of the halves.
 """
 
 from dataclasses import replace
@@ -16,6 +17,10 @@ from smallloss.learning.task import Task
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import new_network
 from smallloss.methods.supervised import Supervised
+
+
+NEITHER = 2  # learns an example
+APART = 20  # where nothing is held out, so many of an observed class leave two for neither half to learn
 
 
 class HalfTraining(Supervised):
@@ -42,9 +47,11 @@ class HalfTraining(Supervised):
 
 
 def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
-    """g(x) of every row, [n, c]: training rows by the other half's network, held-out rows by both."""
-    total = np.zeros((len(task.dataset), task.classes))
-    judged = np.zeros(len(task.dataset))
+    """g(x) of every row, [networks, n, c]; NaN where the network learnt the row.
+
+    Training rows are predicted by the other half's network, rows that neither learnt by both.
+    """
+    found = np.full((2, len(task.dataset), task.classes), np.nan, np.float32)
     recipe = replace(settings.stage1, epochs=max(2, round(settings.half_epochs * settings.stage1.epochs)))
     recipe = replace(recipe, evaluate_every=recipe.epochs)
     half = _halves(task)
@@ -57,18 +64,17 @@ def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
         task.finished[name] = Stage(
             task, name, objective, recipe, [new_network(task, settings.net, name)], record=record
         ).fit()
-        total[others] += (objective.total / objective.epochs).cpu().numpy()
-        judged[others] += 1
-    return total / judged[:, None]
+        found[which, others] = (objective.total / objective.epochs).cpu().numpy()
+    return found
 
 
 def _halves(task: Task) -> np.ndarray:
-    """0 or 1 for each training row: every observed class divided evenly, at random, but for duplicates."""
+    """0, 1 or NEITHER for each training row: every observed class divided evenly, at random, but for duplicates."""
     labels = task.dataset.labels[task.train]
     shuffled = task.draws.permutations("halves", [0], len(labels))[0].cpu().numpy()
     order = shuffled[np.argsort(labels[shuffled], kind="stable")]
-    half = np.empty(len(labels), dtype=np.int64)
-    half[order] = np.arange(len(labels)) % 2
+    half, dealt = np.empty(len(labels), dtype=np.int64), np.arange(len(labels)) % APART
+    half[order] = np.where((dealt < APART - 2) | (len(task.held_out) > 0), dealt % 2, NEITHER)
     # Duplicates go together: a network that learnt one with its wrong label would agree with the other's.
     groups = duplicate_groups(task.dataset)[task.train]
     _, first, member = np.unique(groups, return_index=True, return_inverse=True)

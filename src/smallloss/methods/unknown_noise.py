@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from smallloss.criterion.selection import SAFETY_LEVEL, Selection
-from smallloss.learning.inference import outputs
 from smallloss.learning.task import Task
 from smallloss.methods.out_of_sample import out_of_sample
 from smallloss.methods.presets import Settings
@@ -20,22 +19,14 @@ class NoiseFound:
 
     noise: Noise
     estimate: Estimate
-    probabilities: np.ndarray  # out of sample, for every row of the dataset
+    probabilities: np.ndarray  # out of sample, (networks, rows of the dataset, classes); NaN where a network learnt it
 
 
 def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> NoiseFound:
-    """Rates, prior and intervals of the training part; a prior that was given is kept."""
-    stage1 = warm_up(task, settings)
-    probabilities = out_of_sample(task, settings)
-    rows, labels = task.train, task.dataset.labels
-    at_its_end = outputs(task, stage1.network, task.dataset, rows).argmax(1)  # whatever epochs the ledger recorded
-    found = estimate(
-        probabilities[rows],
-        np.array(task.dataset.classes)[labels[rows]],
-        classes=task.dataset.classes,
-        contradicted=at_its_end != labels[rows],
-        seed=task.seed,
-    )
+    """Rates, prior and intervals of all labels, held out or not; a prior that was given is kept."""
+    warm_up(task, settings)
+    probabilities, data = out_of_sample(task, settings), task.dataset
+    found = estimate(probabilities, np.array(data.classes)[data.labels], classes=data.classes)
     noise = replace(given or Noise(), noise_rate=found.noise_rate, upper=found.upper(SAFETY_LEVEL))
     return NoiseFound(noise if noise.prior is not None else replace(noise, prior=found.prior), found, probabilities)
 

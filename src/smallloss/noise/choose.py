@@ -13,7 +13,7 @@ from smallloss.criterion.transition import noise_rate as rates_from_transition
 from smallloss.criterion.transition import prior_from_labels, validate
 from smallloss.errors import InputError
 from smallloss.noise.estimate import estimate
-from smallloss.noise.estimate.inputs import refuse_bad_rows
+from smallloss.noise.probabilities import label_probability, matrices_of
 from smallloss.noise.verdict import judge
 from smallloss.values import to_numpy
 
@@ -50,8 +50,9 @@ def select(
     upper: the upper ends of the rates' intervals, where they were estimated (see `quotas`).
     prior: distribution of the true classes: a vector, {label: share}, "uniform", or None: taken from
     `transition` and the label counts, and where there is no transition, unknown: then nothing is balanced.
-    probabilities: (n, classes), out of sample; label_score is then the probability of the given label, and noise
-    rates that nobody knows are estimated from them.
+    probabilities: out of sample, a matrix (n, classes) or one from each of several networks, NaN where a network did
+    not predict; label_score is then the mean probability of the given label, and noise rates that nobody knows are
+    estimated from them.
     known_wrong: a mask of labels that somebody found wrong. They come last in their class and count in its rate, which
     is at least their share: none of them is ever selected.
     weight_max: whether l_max of the weights is over the "selected" (the paper) or the "class" (its code).
@@ -154,11 +155,10 @@ def prior_of(
 
 
 def probability_of_label(probabilities: Any, class_index: np.ndarray, c: int) -> np.ndarray | None:
-    """Of each example, the probability of the label it carries; NaN for one that was never scored, a row of NaN."""
+    """Of each example, the mean probability of the label it carries; NaN for one that was never scored."""
     if probabilities is None:
         return None
-    table = to_numpy(probabilities)
-    if table.shape != (len(class_index), c):
-        raise InputError(f"probabilities have shape {table.shape}: expected ({len(class_index)}, {c}).")
-    refuse_bad_rows(table, table.sum(axis=1, dtype=np.float64))
-    return np.minimum(table[np.arange(len(class_index)), class_index], 1)
+    matrices = matrices_of(probabilities)
+    if matrices[0].shape != (len(class_index), c):
+        raise InputError(f"probabilities have shape {matrices[0].shape}: expected ({len(class_index)}, {c}).")
+    return label_probability(matrices, class_index)

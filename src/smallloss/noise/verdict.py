@@ -42,7 +42,7 @@ class Checked:
     more: int = 0  # answers that would settle it at the rate seen; 0 where none would
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Judgement:
     """`str(verdict)` is the page for a terminal; `word` is one of three, `tone` the colour that says the same."""
 
@@ -86,8 +86,8 @@ def check(T: ArrayLike, classes: Sequence[str] | None = None) -> Judgement:
     if not all(theory.ranking_holds):
         broken = theory.named(theory.ranking_holds, "labels")
         headline = (
-            f"Do not trust the ranking: under {broken} a wrongly labelled example can have as small a loss as a rightly "
-            "labelled one."
+            f"Do not trust the ranking: under {broken} a wrongly labelled example can have as small a loss as a "
+            "rightly labelled one."
         )
         return Judgement("do not trust", headline, _errs(theory), (CLASS_ALONE,), theory=theory)
     headline = (

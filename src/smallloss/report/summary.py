@@ -55,7 +55,7 @@ def _class_facts(result: Result, part: Part) -> tuple[list[Any], list[Any], list
     found, theory = result.estimate, result.verdict.theory
     intervals = nothing if found is None else list(zip(found.low.tolist(), found.high.tolist(), strict=True))
     margins = nothing if theory is None else list(theory.margin)
-    if found is not None:
+    if theory is None and found is not None:
         margins = margin(found.transition).tolist()
     return intervals, margins, part.selection.cutoff.tolist()
 
@@ -63,12 +63,12 @@ def _class_facts(result: Result, part: Part) -> tuple[list[Any], list[Any], list
 def whole_row(result: Result, parts: list[Part], name: str) -> ClassRow:
     """All classes of the parts together; their noise rate is the mean over the examples.
 
-    It has an interval where the training part stands alone, since that is what the rates were estimated from.
+    It has the interval of the estimate, which is of all labels, but where what is held out stands alone.
     """
     rates = [part.selection.quota.noise_rate[part.selection.class_index] for part in parts]
     noise_rate = np.concatenate(rates).mean()
     row = _row(name, noise_rate, fates_of(result.dataset, parts))
-    if result.estimate is None or [part.split for part in parts] != [TRAIN]:
+    if result.estimate is None or TRAIN not in [part.split for part in parts]:
         return row
     return replace(row, interval=result.estimate.overall[1:])
 
