@@ -9,7 +9,7 @@ import numpy as np
 
 from smallloss import words
 from smallloss.auditing import session as auditing
-from smallloss.criterion.selection import REASONS, UNREADABLE
+from smallloss.criterion.selection import LIKELY_WRONG, REASONS, UNREADABLE
 from smallloss.data.image_folder import is_picture
 from smallloss.data.own_table import OwnTable, is_table, read_own_table
 from smallloss.data.picture_files import picture_files, seen_from
@@ -106,7 +106,9 @@ def export(
         _write_file(target, to, found, originals)
     if to in _CLEANED:
         if found.interval and _left_out(found, found.rows[rows]).get(REASONS[LIKELY_WRONG]):
-            note = "\n".join(filter(None, [note, _ESTIMATED.format(*(words.percent(end, 0) for end in found.interval))]))
+            note = "\n".join(
+                filter(None, [note, _ESTIMATED.format(*(words.percent(end, 0) for end in found.interval))])
+            )
         return replace(_counted(target, found, rows, labels), note=note)
     listed = len(found.listed["id"])
     shown = np.arange(listed) if to == "cleanlab" else found.rows
