@@ -9,7 +9,7 @@ import numpy as np
 
 from smallloss import words
 from smallloss.auditing import session as auditing
-from smallloss.criterion.selection import REASONS, UNREADABLE
+from smallloss.criterion.selection import LIKELY_WRONG, REASONS, UNREADABLE
 from smallloss.data.image_folder import is_picture
 from smallloss.data.own_table import OwnTable, is_table, read_own_table
 from smallloss.data.picture_files import picture_files, seen_from
@@ -17,7 +17,7 @@ from smallloss.data.source import load
 from smallloss.data.table_files import CLEANLAB, write_table
 from smallloss.errors import InputError
 from smallloss.files import place, write_json
-from smallloss.finished import EXAMPLES, read_finished, require_same_data
+from smallloss.finished import EXAMPLES, read_estimate, read_finished, require_same_data
 from smallloss.report import formats
 from smallloss.report.examples import mark
 from smallloss.report.exported import Exported, left_out_of_csv
@@ -29,6 +29,10 @@ _ENDING |= {"labelstudio": ".json", "fiftyone": ".json"}
 FORMATS = tuple(_ENDING)
 _SHOWS_ORIGINALS = ("folder", "labelstudio", "fiftyone")
 _BY_HAND = "in none of the classes, by hand"
+_ESTIMATED = (
+    "By the estimate {} to {} of the labels are wrong, so some that are called likely wrong may be right: check some "
+    "by hand (smallloss audit), or leave none out (--keep all)."
+)
 _COLUMNS = (*CLEANLAB, *formats.CLEANED, *formats.SUGGESTED, "id", "selected")
 
 
@@ -42,6 +46,7 @@ class _Run:
     rows: np.ndarray  # those of them that could be read
     examples: Columns  # these
     drawn: bool  # are the labels not those of the data, but corrupted on purpose?
+    interval: list[float] | None  # of the share of wrong labels, where it was estimated
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +105,10 @@ def export(
     else:
         _write_file(target, to, found, originals)
     if to in _CLEANED:
+        if found.interval and _left_out(found, found.rows[rows]).get(REASONS[LIKELY_WRONG]):
+            note = "\n".join(
+                filter(None, [note, _ESTIMATED.format(*(words.percent(end, 0) for end in found.interval))])
+            )
         return replace(_counted(target, found, rows, labels), note=note)
     listed = len(found.listed["id"])
     shown = np.arange(listed) if to == "cleanlab" else found.rows
@@ -146,8 +155,9 @@ def _read_run(folder: Path) -> _Run:
     rows = np.flatnonzero(listed["reason"] != REASONS[UNREADABLE])
     _respect_answers(listed, rows, folder)
     drawn = config.get("noise", {}).get("drawn") is not None
+    interval = (read_estimate(folder) or {}).get("overall", [])[1:] or None
     read = {name: values[rows] for name, values in listed.items()}
-    return _Run(folder, config["data"], listed, rows, read, drawn)
+    return _Run(folder, config["data"], listed, rows, read, drawn, interval)
 
 
 def _respect_answers(listed: dict[str, np.ndarray], rows: np.ndarray, folder: Path) -> None:

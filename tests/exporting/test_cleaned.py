@@ -126,12 +126,11 @@ def test_no_torch(made, tmp_path):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_weak_estimate_is_said_again_where_examples_are_left_out(made, tmp_path):
+def test_how_sure_an_estimate_is_is_said_again_where_examples_are_left_out(made, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(made[0], run)
     assert "may be right: check some by hand" not in str(export(run, tmp_path / "sure.csv", "csv"))
-    (run / "estimate.json").write_text('{"weak": true}')
-    assert "so some that are called likely wrong may be right: check some by hand" in str(
-        export(run, tmp_path / "a.csv", "csv")
-    )
+    (run / "estimate.json").write_text('{"overall": [0.08, 0.02, 0.13]}')
+    said = str(export(run, tmp_path / "a.csv", "csv"))
+    assert "By the estimate 2 % to 13 % of the labels are wrong, so some that are called likely wrong may be" in said
     assert "may be right" not in str(export(run, tmp_path / "b.csv", "csv", keep="all"))

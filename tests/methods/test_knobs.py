@@ -165,7 +165,7 @@ def test_half_trainings_are_as_long_as_said_and_judge_in_the_window_alone(make_t
     for half in made:
         assert len(half.judged) == 4
         late, alone = torch.stack(half.judged[2:]).mean(0).numpy(), np.isin(half.others, task.train)
-        np.testing.assert_allclose(found[half.others[alone]], late[alone], rtol=1e-5)
+        np.testing.assert_allclose(found[int(half.name[-1]), half.others[alone]], late[alone], rtol=1e-5)
     out_of_sample.out_of_sample(task, settings(half_epochs=1.0))
     assert [len(half.judged) for half in made] == [4, 4, 3, 3]
 

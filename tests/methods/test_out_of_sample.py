@@ -7,7 +7,7 @@ from smallloss.data.source import load
 from smallloss.learning.task import Task
 from smallloss.methods import out_of_sample as module
 from smallloss.methods import presets
-from smallloss.methods.out_of_sample import HalfTraining, _halves, out_of_sample
+from smallloss.methods.out_of_sample import NEITHER, HalfTraining, _halves, out_of_sample
 
 
 @pytest.fixture
@@ -41,12 +41,27 @@ def test_nobody_is_judged_by_a_network_that_learnt_from_them(task: Task, monkeyp
     learnt = [set(half.examples.tolist()) for half in made]
     assert all(not set(half.others) & seen for half, seen in zip(made, learnt, strict=True))
     assert learnt[0] | learnt[1] == set(task.train.tolist())
-    np.testing.assert_allclose(found.sum(1), 1, atol=1e-5)
+    predicted = ~np.isnan(found)
+    assert found.shape == (2, len(task.dataset), task.classes)
+    assert [set(np.flatnonzero(~one.any(axis=1))) for one in predicted] == learnt
+    np.testing.assert_allclose(found[predicted.all(axis=2)].sum(axis=1), 1, atol=1e-5)
 
 
 def test_they_know_something(task: Task) -> None:
-    found = out_of_sample(task, presets.change(SETTINGS, {"stage1.epochs": 15}))
+    found = np.nanmean(out_of_sample(task, presets.change(SETTINGS, {"stage1.epochs": 15})), axis=0)
     assert (found.argmax(1) == task.dataset.labels)[task.train].mean() > 0.6
+
+
+def test_where_nothing_is_held_out_a_tenth_is_learnt_by_neither(task: Task) -> None:
+    """So that both judge it: how often they differ is counted there."""
+    whole = Task(task.dataset, np.arange(len(task.dataset)), {}, seed=1)
+    half = _halves(whole)
+    counts = np.array([np.bincount(half[whole.dataset.labels == k], minlength=3) for k in range(10)])
+    assert np.abs(counts[:, NEITHER] - counts.sum(axis=1) / 10).max() <= 2
+    assert np.median(np.abs(counts[:, 0] - counts[:, 1])) <= 1  # of one class many are alike, and stay together
+    assert not (_halves(task) == NEITHER).any()
+    found = out_of_sample(whole, presets.change(SETTINGS, {"stage1.epochs": 2}))
+    np.testing.assert_array_equal((~np.isnan(found[:, :, 0])).sum(axis=0), 1 + (half == NEITHER))
 
 
 def test_a_stopped_half_goes_on_with_what_it_had(task: Task) -> None:
