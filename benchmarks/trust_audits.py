@@ -27,7 +27,7 @@ def measure(cell: Cell) -> Iterator[Row]:
     draws = draw(score, AUDITS, ANSWERS, rng)
     row = cell.named() | {"kept": len(kept), "precision": truth, "audits": AUDITS}
     for person, (slips, unsure) in PERSONS.items():
-        bets = answered(draws, draws.of(right.astype(float)), slips, unsure, rng)
+        bets = answered(draws, draws.of(right.astype(float)), slips, unsure, cell.c, rng)
         row[person] = {name: ended(*bets, promise) for name, promise in promises(truth).items()}
     yield row
 
@@ -40,14 +40,19 @@ def promises(truth: float) -> dict[str, float]:
 
 
 def answered(
-    draws: Draws, right: np.ndarray, slips: float, unsure: float, rng: np.random.Generator, level: float = LEVEL
+    draws: Draws, right: np.ndarray, slips: float, unsure: float, classes: int, rng: np.random.Generator
 ) -> tuple[Bets, Bets]:
-    """Bets on the low end and on the high one: an unsure answer is wrong at the one, and right at the other."""
-    given = np.where(rng.random(right.shape) < slips, 1 - right, right)
-    doubted = rng.random(right.shape) < unsure
+    """Bets on the low end and on the high one: an unsure answer is wrong at the one, and right at the other.
+
+    A slip names any other class than the true one: of a wrong label it is the given one in 1 of c - 1.
+    """
+    asked = draws.rows >= 0
+    chance = np.where(right > 0, slips, slips / (classes - 1))
+    given = np.where(asked & (rng.random(right.shape) < chance), 1 - right, right)
+    doubted = asked & (rng.random(right.shape) < unsure)
     return (
-        Bets(draws, np.where(doubted, 0, given), level),
-        Bets(draws, np.where(doubted, 1, given), level, mirrored=True),
+        Bets(draws, np.where(doubted, 0, given), LEVEL),
+        Bets(draws, np.where(doubted, 1, given), LEVEL, mirrored=True),
     )
 
 

@@ -82,8 +82,7 @@ class Bets:
         bet = (np.minimum(self.bet * largest, self.most) / np.maximum(largest, 1e-300))[:, :, None] * self.w
         p = m[:, :, None] + self.offset
         factors = np.log1p(np.where(self.y > 0, bet * (1 - p), -bet * p))
-        possible = (self.right <= total) & (total - self.right <= self.size - self.asked)
-        capital = np.where(possible, factors.sum(2).cumsum(1), np.inf)
+        capital = np.where(self.right <= total, factors.sum(2).cumsum(1), np.inf)
         return np.maximum.accumulate(capital, axis=1) >= self.log_reward
 
 

@@ -1,7 +1,7 @@
 """The anytime interval: does it hold at every look, and how many answers does the score save?
 
-On all examples of each real set and on what is kept, ranked by the set's own label scores: how often the truth is excluded at
-any look up to 300 answers; how many answers make the interval .15 wide, with the score and with the same for all.
+On all examples of each real set and on what is kept, ranked by its own label scores: how often the truth is excluded at
+any look up to 300 answers; how many answers make the interval .15 wide, with the score and with one score for all.
 """
 
 from collections.abc import Iterator
