@@ -1,0 +1,128 @@
+// The interval of a check by hand, digit for digit as noise/blocks.py has it (the reasons and the proof stand there).
+// blocks: what Blocks.to_dict wrote. answers: a Map from row to true (right), false (wrong) or null (unsure).
+
+const AHEAD = 150, PRIOR = 5, FIRST = 0.5, MOST = 0.99, STEEPEST = 1.5;
+
+export function anytime(blocks, answers, { level, rightKnown = 0, known = 0 }) {
+  const done = complete(blocks, answers), size = blocks.size;
+  const a = new Bets(blocks, said(blocks, answers, done, 0), level, false).least();
+  const b = size - new Bets(blocks, said(blocks, answers, done, 1), level, true).least();
+  const low = Math.min(a, b), high = Math.max(a, b), total = Math.max(size + known, 1);
+  const value = Math.min(Math.max(size * guess(blocks, answers, done), low), high);
+  return { value: (value + rightKnown) / total, low: (low + rightKnown) / total, high: (high + rightKnown) / total };
+}
+
+// How many more answers settle the promise: if all are right, and at the rate seen so far. null: all of them do not.
+export function answersNeeded(blocks, answers, promise, { level, rightKnown = 0, known = 0 }) {
+  const done = complete(blocks, answers), ahead = blocks.prediction.slice(done);
+  const goal = Math.ceil(Math.round((promise * (blocks.size + known) - rightKnown) * 1e9) / 1e9);
+  const low = said(blocks, answers, done, 0), high = said(blocks, answers, done, 1);
+  const right = low.concat(ahead.map((block) => block.map(() => 1)));
+  const ifRight = new Bets(blocks, right, level, false).answersUntil(goal - 1, done);
+  if (!done) return { ifRight, atRate: null };
+  const { slope, at, mean } = line(blocks, answers, done);
+  const seen = ahead.map((block) => block.map((f) => within(at + slope * (f - mean), 0, 1)));
+  const proved = new Bets(blocks, low.concat(seen), level, false).answersUntil(goal - 1, done);
+  const refuted = new Bets(blocks, high.concat(seen), level, true).answersUntil(blocks.size - goal, done);
+  const ends = [proved, refuted].filter((n) => n !== null);
+  return { ifRight, atRate: ends.length ? Math.min(...ends) : null };
+}
+
+// --- what was answered -------------------------------------------------------------------------------------
+
+function complete(blocks, answers) {
+  const open = blocks.rows.findIndex((rows) => !rows.every((row) => answers.has(row)));
+  return open < 0 ? blocks.rows.length : open;
+}
+
+function said(blocks, answers, done, unsure) {
+  const value = (row) => (answers.get(row) === null ? unsure : Number(answers.get(row)));
+  return blocks.rows.slice(0, done).map((rows) => rows.map(value));
+}
+
+function line(blocks, answers, done) {
+  const sums = new Sums(), y = said(blocks, answers, done, NaN);
+  y.forEach((block, b) => block.forEach((v, g) => { if (!Number.isNaN(v)) sums.add(v, blocks.prediction[b][g]); }));
+  return { slope: sums.n ? sums.slope(ridge(blocks)) : 1, at: sums.y / sums.n, mean: sums.f / sums.n };
+}
+
+function guess(blocks, answers, done) {
+  if (!blocks.size) return 0;
+  const { slope, at, mean } = line(blocks, answers, done), y = said(blocks, answers, done, NaN).flat();
+  const unsure = y.filter(Number.isNaN).length, left = blocks.size - y.length;
+  const right = y.filter((v) => v === 1).length;
+  const rest = left ? left * within(at + slope * (blocks.centre[done] - mean), 0, 1) : 0;
+  return (right + (unsure ? unsure * at : 0) + rest) / blocks.size;
+}
+
+// --- betting -----------------------------------------------------------------------------------------------
+
+const sum = (list) => list.reduce((a, b) => a + b, 0);
+const within = (x, low, high) => Math.min(Math.max(x, low), high);
+
+function ridge(blocks) {
+  const mean = blocks.size ? blocks.centre[0] : 0.5;
+  return mean * (1 - mean) + 1e-9;
+}
+
+class Sums {
+  n = 0; y = 0; f = 0; ff = 0; fy = 0;
+  add(y, f) { this.n += 1; this.y += y; this.f += f; this.ff += f * f; this.fy += f * y; }
+  slope(ridge) {
+    const n = Math.max(this.n, 1);
+    const slope = (this.fy - (this.f * this.y) / n + ridge) / (this.ff - (this.f * this.f) / n + ridge);
+    return within(slope, 0, STEEPEST);
+  }
+}
+
+class Bets {
+  constructor(blocks, y, level, mirrored) {
+    const turn = mirrored ? (x) => 1 - x : (x) => x, sums = new Sums();
+    const largest = mirrored ? 1 - blocks.spread[0] : blocks.spread[1];
+    const mean = turn(blocks.size ? blocks.centre[0] : 0.5);
+    this.size = blocks.size;
+    this.reward = Math.log(2 / (1 - level));
+    this.steps = y.map((block, b) => {
+      const before = { asked: sums.n, right: sums.y }, slope = sums.slope(ridge(blocks));
+      const f = blocks.prediction[b].map(turn), centre = turn(blocks.centre[b]), said = block.map(turn);
+      const rate = (sums.y + PRIOR * mean) / (sums.n + PRIOR), z2 = (2 * this.reward) / AHEAD;
+      const gap = rate - (rate + z2 / 2 - Math.sqrt(z2 * (rate * (1 - rate) + z2 / 4))) / (1 + z2);
+      const most = sums.n ? MOST : FIRST;
+      said.forEach((v, g) => sums.add(v, f[g]));
+      return {
+        y: said, share: blocks.share[b], offset: f.map((x) => slope * (x - centre)), top: slope * (largest - centre),
+        bet: z2 / gap, most, before: before.right, left: this.size - before.asked, asked: sums.n, right: sums.y,
+      };
+    });
+  }
+
+  capital(total) {
+    let log = 0;
+    return this.steps.map((s) => {
+      const m = within((total - s.before) / s.left, 0, 1), largest = Math.max(...s.share) * (m + s.top);
+      const bet = Math.min(s.bet * largest, s.most) / Math.max(largest, 1e-300);
+      s.y.forEach((y, g) => {
+        const b = bet * s.share[g], p = m + s.offset[g];
+        log += y * Math.log1p(b * (1 - p)) + (1 - y) * Math.log1p(-b * p);
+      });
+      return s.right <= total && total - s.right <= this.size - s.asked ? log : Infinity;
+    });
+  }
+
+  least() {
+    const last = this.steps.at(-1);
+    let low = last ? Math.round(last.right) : 0, high = last ? this.size - last.asked + low : 0;
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if (Math.max(...this.capital(middle)) >= this.reward) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  answersUntil(total, done) {
+    const given = done ? this.steps[done - 1].asked : 0;
+    const at = this.capital(total).findIndex((log) => log >= this.reward);
+    return at < 0 ? null : Math.max(0, this.steps[at].asked - given);
+  }
+}
