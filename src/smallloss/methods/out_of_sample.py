@@ -18,7 +18,6 @@ from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import new_network
 from smallloss.methods.supervised import Supervised
 
-
 NEITHER = 2  # learns an example
 APART = 20  # where nothing is held out, so many of an observed class leave two for neither half to learn
 
