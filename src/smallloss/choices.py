@@ -48,7 +48,16 @@ def choices(
 def options(**asked: Any) -> list[str]:
     """What a command has to say beside DATA, --out and the noise rates to make this run again; objects of the user's
     own have no name that a command could say."""
-    usual = {"method": "rsl", "seed": 0, "device": "auto", "path": "auto", "workers": 0, "deterministic": False}
+    usual = {
+        "method": "rsl",
+        "ship": "best",
+        "relabel": False,
+        "seed": 0,
+        "device": "auto",
+        "path": "auto",
+        "workers": 0,
+        "deterministic": False,
+    }
     words: list[str] = []
     for name, value in asked.items():
         if name == "settings":

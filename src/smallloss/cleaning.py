@@ -16,9 +16,9 @@ from smallloss import methods
 from smallloss.choices import choices, options, say
 from smallloss.criterion.selection import Selection
 from smallloss.data.dataset import Dataset
-from smallloss.errors import TooFewError
+from smallloss.errors import InputError, TooFewError
 from smallloss.files import place
-from smallloss.known_noise import Knowledge, given_noise
+from smallloss.known_noise import given_noise
 from smallloss.learning import backend, checkpoint
 from smallloss.learning.classifier import Classifier
 from smallloss.learning.inference import outputs
@@ -26,11 +26,12 @@ from smallloss.learning.progress import Progress
 from smallloss.learning.task import Task, pick_device
 from smallloss.methods import fitting
 from smallloss.methods.presets import Settings, idle
-from smallloss.methods.small_loss import Learned, Noise, choose, try_nets, try_views
+from smallloss.methods.small_loss import RELABELLED, Learned, Noise, choose, retrain_relabelled, try_nets, try_views
 from smallloss.methods.unknown_noise import learn_noise, verdict_of
 from smallloss.noise.verdict import Judgement
-from smallloss.outcome import accuracy_of, judge_by_stage1, parts_of, stages_of
+from smallloss.outcome import accuracy_of, judge_by_stage1, noise_of, parts_of, stages_of
 from smallloss.preparing import Ready, as_seen, dataset_of, make_ready, place_of, refuse_early
+from smallloss.report.compare import SHIP, choose_shipped
 from smallloss.report.examples import examples_table, labels_as_they_came
 from smallloss.report.result import Result
 from smallloss.run_files import classifier_of, plain_settings, write_duplicates, write_run
@@ -46,6 +47,7 @@ class CleanRun:
 
     result: Result
     learned: Learned
+    shipped: Learned  # that of the method, or another that is better on the held-out part
     folder: Path | None
     backbone: Any = None  # as it was given: what makes the features that the network sees
 
@@ -69,7 +71,7 @@ class CleanRun:
     @cached_property
     def classifier(self) -> Classifier:
         """What `sl.load_classifier` makes of the run folder, later and elsewhere."""
-        return classifier_of(self.learned, self.result.dataset, self.backbone)
+        return classifier_of(self.shipped, self.result.dataset, self.backbone)
 
     def table(self) -> dict[str, Any]:
         """What became of every example, held-out ones included, in input order: the columns of examples.csv.
@@ -100,6 +102,8 @@ def clean(
     features: str | Path | np.ndarray | None = None,
     backbone: Any = None,
     method: str = "rsl",
+    ship: str = "best",
+    relabel: bool = False,
     preset: str | None = None,
     noise: str | None = None,
     noise_rate: float | Sequence[float] | Mapping[Any, float] | str | Path | None = None,
@@ -129,6 +133,9 @@ def clean(
     is estimated. prior: how frequent the true classes are, "uniform" or by class; where noise is drawn, it is known.
     corrections: a table of id, answer and true_label, made by hand: what was answered wrong is never selected, but
     learnt with the true label that was given.
+    ship: "best" leaves behind the classifier that is best on the held-out part, that of the method where no other is
+    seen to be better; "method" leaves behind the method's whatever is seen.
+    relabel: train on all labels once more, the likely wrong ones replaced by the suggested; it is shipped if best.
     settings: any knob by name, {"stage1.epochs": 20}.
     path: where the inputs are: "resident" on the device, "streaming" batch by batch, "auto" by their size.
     workers: processes that read the batches of a streaming run.
@@ -137,6 +144,8 @@ def clean(
     chosen_method, where = methods.get(method), pick_device(device)
     seed, workers = whole(seed, "seed"), whole(workers, "workers")
     changes = dict(settings or {})
+    if ship not in SHIP:
+        raise InputError(f"There is no ship={ship!r}; choose best or method.")
     refuse_early(
         data, out, preset, where.type, net, epochs, changes, {"--transition": transition, "--corrections": corrections}
     )
@@ -160,9 +169,9 @@ def clean(
     asked |= {"method": method, "estimate": estimate, "prior": prior}
     config = _config(task, ready, chosen, method, {"source": place_of(data), "label": label, **seen})
     config["options"] = options(
-        backbone=backbone, features=features, labels=labels, method=method, preset=preset, noise=noise, prior=prior,
-        protocol=protocol, net=net, epochs=epochs, seed=seed, device=device, path=path, workers=workers,
-        deterministic=deterministic, settings=changes,
+        backbone=backbone, features=features, labels=labels, method=method, ship=ship, relabel=relabel, preset=preset,
+        noise=noise, prior=prior, protocol=protocol, net=net, epochs=epochs, seed=seed, device=device, path=path,
+        workers=workers, deterministic=deterministic, settings=changes,
     )  # fmt: skip
     if isinstance(transition, str | Path):
         config["given"] = ["--transition", str(place(transition))]
@@ -178,7 +187,7 @@ def clean(
             fill(folder, task.progress)
             if task.folder is not None:
                 task.folder.start_metrics(checkpoint.committed_rows(task.folder.path))
-            return _run(task, method, chosen, ready.known, config, ready.accuracy_on, backbone)
+            return _run(task, method, chosen, ready, config, backbone, ship, relabel=relabel)
 
 
 def _refuse_now(task: Task, settings: Settings, method: str, noise: Noise, given: Noise) -> None:
@@ -220,11 +229,14 @@ def _run(
     task: Task,
     method: str,
     settings: Settings,
-    known: Knowledge,
+    ready: Ready,
     config: dict[str, Any],
-    accuracy_on: str,
     backbone: Any,
+    ship: str,
+    *,
+    relabel: bool,
 ) -> CleanRun:
+    known, everywhere = ready.known, np.arange(len(task.dataset))
     everything = {BASELINE: methods.get(BASELINE).train(task, settings, known.noise)}
     found = None if known.noise.is_known else learn_noise(task, settings, known.noise)
     noise = known.noise if found is None else found.noise
@@ -237,7 +249,17 @@ def _run(
     evidence = learned if learned.score is not None else judge_by_stage1(everything[BASELINE], settings)
     assert evidence.ledger is not None
     parts = parts_of(task, settings, noise, evidence)
-    g = outputs(task, learned.fitted.network, task.dataset, np.arange(len(task.dataset)))
+    g = outputs(task, learned.fitted.network, task.dataset, everywhere)
+    suggested = g.argmax(1)
+    if relabel:
+        wrong = task.train[parts[0].selection.is_label_issue]
+        everything[RELABELLED] = retrain_relabelled(task, settings, wrong, suggested[wrong])
+    of_labels = noise_of(parts[0].selection, noise, found)
+    accuracies = [accuracy_of(task, name, one, of_labels) for name, one in everything.items()]
+    shipped = choose_shipped(accuracies, method, ship)
+    final = learned if shipped is None else everything[shipped.method]
+    if final is not learned:
+        g = outputs(task, final.fitted.network, task.dataset, everywhere)
     result = Result(
         dataset=task.dataset,
         parts=parts,
@@ -245,8 +267,8 @@ def _run(
         predicted=g.argmax(1),
         evidence=evidence.evidence,
         verdict=verdict_of(noise, found, parts[0].selection),
-        accuracies=[accuracy_of(task, name, one) for name, one in everything.items()],
-        accuracy_on=accuracy_on,
+        accuracies=accuracies,
+        accuracy_on=ready.accuracy_on,
         history=[row for stage in stages_of(everything).values() for row in stage.history],
         settings=config,
         notes=[*known.notes, *(() if found is None else found.estimate.notes)],
@@ -254,8 +276,11 @@ def _run(
         estimate=None if found is None else found.estimate,
         ledger=evidence.ledger,
         pins=task.pins,
+        shipped=shipped,
+        suggested=None if final is learned else suggested,
     )
-    run = CleanRun(result, learned, None if task.folder is None else task.folder.path, backbone)
+    run = CleanRun(result, learned, final, None if task.folder is None else task.folder.path, backbone)
     if task.folder is not None:
+        task.folder.add(options=config["options"], shipped=None if shipped is None else shipped._asdict())
         write_run(task.folder, result, run.classifier, evidence, found)
     return run

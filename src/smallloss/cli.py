@@ -63,6 +63,8 @@ _PRIOR_IN_SELECT = "taken from T; without T, classes are not balanced."
 _KINDS = "uniform:0.5, pairwise:0.4, structured:0.4"
 _WRONG = f"Make labels wrong on purpose, for a benchmark: {_KINDS}, human:FILE@random1."
 _METHOD = f"How to learn in spite of wrong labels: {', '.join(methods.names())}."
+_SHIP = "Which classifier to leave behind: best (on the held-out part; a tie is the method's) or method."
+_RELABEL = "Train on all labels once more, the likely wrong ones as suggested; shipped if best."
 _PRESET = "Settings to start from: paper, fast (GPU) or cpu. If left out, the hardware decides."
 _NET = f"Network to train: {', '.join(nets.names())}. If left out, the preset's for pictures, mlp for anything else."
 _SET = "Any other setting, such as stage1.lr=0.05 or beta=0.1; may be repeated."
@@ -120,6 +122,8 @@ def clean(
     estimate: Annotated[bool, _noise("", "Estimate the noise rates even where they are known.", "--estimate")] = False,
     noise: Annotated[str | None, _noise("KIND", _WRONG)] = None,
     method: Annotated[str, _training("NAME", _METHOD)] = "rsl",
+    ship: Annotated[str, _training("WHICH", _SHIP)] = "best",
+    relabel: Annotated[bool, _training("", _RELABEL, "--relabel")] = False,
     preset: Annotated[str | None, _training("NAME", _PRESET)] = None,
     net: Annotated[str | None, _training("NAME", _NET)] = None,
     epochs: Annotated[int | None, _training("N", "Epochs of every stage, instead of the preset's.")] = None,
@@ -138,7 +142,7 @@ def clean(
 
     run = cleaning.clean(
         data, out, label=label, labels=labels, features=features, backbone=backbone,
-        method=method, preset=preset, noise=noise,
+        method=method, ship=ship, relabel=relabel, preset=preset, noise=noise,
         noise_rate=noise_rate, transition=transition, prior=prior,
         estimate=estimate, corrections=corrections, protocol=protocol, net=net, epochs=epochs,
         settings=_pairs(set_ or []), seed=seed, device=device, path=path, workers=workers,

@@ -1,13 +1,20 @@
 """What a run found, from what its methods learnt: the parts and the accuracies."""
 
+import numpy as np
+
+from smallloss.criterion.selection import Selection
 from smallloss.learning.inference import outputs
 from smallloss.learning.stage import Fitted
 from smallloss.learning.task import Task
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose
+from smallloss.methods.unknown_noise import NoiseFound
 from smallloss.models.ensemble import Ensemble
+from smallloss.noise.accuracy import without_answers
 from smallloss.report.result import Accuracy, Part
 from smallloss.run_files import net_name
+
+Known = tuple[np.ndarray, np.ndarray | None, float | None, np.ndarray | None]  # as `without_answers` takes it
 
 
 def judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
@@ -34,16 +41,38 @@ def parts_of(task: Task, settings: Settings, noise: Noise, evidence: Learned) ->
     return parts
 
 
-def accuracy_of(task: Task, name: str, learned: Learned) -> Accuracy:
+def accuracy_of(task: Task, name: str, learned: Learned, noise: Known | None = None) -> Accuracy:
+    """`noise` is that of the labels, where accuracy is taken by labels that may be wrong."""
     on = "test" if "test" in task.checks else "validation"
-    fitted = learned.fitted
-    at = task.checks[on]
-    right = outputs(task, fitted.network, at.dataset, at.index).argmax(1) == at.labels
-    validated = "validation" in task.checks
+    fitted, at = learned.fitted, task.checks[on]
+    predicted = outputs(task, fitted.network, at.dataset, at.index).argmax(1)
+    validated, agrees = task.checks.get("validation"), None
+    if validated is not None:
+        same = validated.dataset is at.dataset and np.array_equal(validated.index, at.index)
+        seen = predicted if same else outputs(task, fitted.network, validated.dataset, validated.index).argmax(1)
+        agrees = seen == validated.labels
     best, ten = (fitted.best[on], None) if validated else (None, fitted.mean_of_last_ten(on))
     judges = fitted.network.module
     several = f"{len(judges.members)} x " if isinstance(judges, Ensemble) else ""
-    return Accuracy(name, best, fitted.last[on], fitted.seconds, right, f"{several}{net_name(learned.net)}", ten)
+    found = Accuracy(
+        name, best, fitted.last[on], fitted.seconds, predicted == at.labels, f"{several}{net_name(learned.net)}", ten
+    )
+    found.agrees = agrees
+    if noise is not None and on == "validation" and task.dataset.true_labels is None:
+        found.true = without_answers(task.dataset.labels[at.index], predicted, *noise)
+    return found
+
+
+def noise_of(train: Selection, noise: Noise, found: NoiseFound | None) -> Known:
+    """Of all labels: the rates, how the wrong ones are spread, and the ends of the overall rate that are known."""
+    rates, classes = np.asarray(train.quota.noise_rate, np.float64), len(train.classes)
+    if found is not None:
+        joint = found.estimate.prior[:, None] * found.estimate.transition
+        return rates, joint, found.estimate.overall[1], None
+    given = train.quota.prior
+    prior = np.bincount(train.class_index, minlength=classes) / len(train.class_index) if given is None else given
+    spread = None if noise.transition is None else prior[:, None] * noise.transition
+    return rates, spread, None, None if noise.upper is None else np.fmax(noise.upper, rates)
 
 
 def stages_of(everything: dict[str, Learned]) -> dict[str, Fitted]:

@@ -98,6 +98,10 @@ class RunFolder:
     def __truediv__(self, name: str) -> Path:
         return self.path / name
 
+    def add(self, **facts: Any) -> None:
+        """What config.json says at the end, of what bears on no training."""
+        write_json(self.path / MARKER, read_config(self.path) | json.loads(json.dumps(facts)))
+
     def start_metrics(self, rows: Iterable[dict[str, Any]]) -> None:
         """Lay down exactly the rows that are committed, before new ones are appended."""
         write_text(self.path / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
@@ -154,7 +158,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> 
     """What another command would change: name -> what it was, what it is now."""
     found: dict[str, tuple[Any, Any]] = {}
     # An upgrade, moved data or words must not end a run.
-    free = {"version", "versions", "source", "label", "chosen", "changed", "options", "given"}
+    free = {"version", "versions", "source", "label", "chosen", "changed", "options", "given", "shipped"}
     for name in sorted((old.keys() | new.keys()) - free):
         before, after = old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 from torch import nn
 
 from smallloss.criterion.ledger import LossLedger
@@ -18,6 +19,8 @@ from smallloss.methods.supervised import Supervised
 from smallloss.models import build, copied
 from smallloss.noise.answers import found_wrong, pin
 from smallloss.noise.choose import select
+
+RELABELLED = "relabelled"
 
 
 @dataclass(frozen=True)
@@ -133,3 +136,14 @@ def retrain(task: Task, settings: Settings, examples: np.ndarray) -> Fitted:
     """Line 15: a fresh network on the examples alone."""
     objective = Supervised(task, "rsl", examples, settings.rsl, recipe_name="rsl")
     return Stage(task, "rsl", objective, settings.rsl, [new_network(task, settings.last_net, "rsl")]).fit()
+
+
+def retrain_relabelled(task: Task, settings: Settings, wrong: np.ndarray, suggested: np.ndarray) -> Learned:
+    """A fresh network on all examples, the wrong ones under the class suggested, if nobody has answered for them."""
+    objective = Supervised(task, RELABELLED, task.train, settings.rsl, recipe_name="rsl")
+    free = ~np.isin(wrong, list(task.pins))
+    objective.targets = task.targets.clone()
+    objective.targets[torch.from_numpy(wrong[free])] = torch.from_numpy(suggested[free]).to(task.targets)
+    module = new_network(task, settings.last_net, RELABELLED)
+    fitted = Stage(task, RELABELLED, objective, settings.rsl, [module]).fit()
+    return Learned(RELABELLED, settings.last_net, fitted, stages={RELABELLED: fitted})

@@ -30,6 +30,7 @@ class Supervised(Objective):
         self.task, self.name = task, name
         self.recipe_name = recipe_name
         self.examples = torch.from_numpy(np.asarray(examples)).to(task.device)
+        self.targets = task.targets
         self.batch = min(recipe.batch, len(examples))
         self.how = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN
         full, short = divmod(len(examples), self.batch)
@@ -55,5 +56,5 @@ class Supervised(Objective):
         return views.map(lambda table: table[start:stop].view(-1, batch))
 
     def loss(self, networks: Sequence[Network], teachers: Sequence[Network], batch: Batch) -> Tensor:
-        labels = self.task.targets[batch.index["labeled"]]
+        labels = self.targets[batch.index["labeled"]]
         return cross_entropy(networks[0](batch.inputs["labeled"]), labels)

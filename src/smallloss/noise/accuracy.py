@@ -39,14 +39,14 @@ class TrueAccuracy(NamedTuple):
 
 def without_answers(
     label: Codes, predicted: Codes, noise_rate: Vector, joint: NDArray[np.float64] | None = None,
-    *, low: float | None = None, size: float = np.inf,
+    low: float | None = None, upper: Vector | None = None,
 ) -> TrueAccuracy:  # fmt: skip
     """The joint of label and prediction is N = T^t diag(p) Q under class-only noise, so A is the trace of T^-t N.
 
     N is counted among held-out examples. The wrong ones of each label come from true classes as in `joint`, P(true i,
-    label k), or else evenly. The ends are A at the ends of the overall rate: at `low`, which allows for wrong labels on
-    hard examples, and at the best guess, with its sampling error among `size` examples and these. Neither is farther
-    from a than that upper end.
+    label k), or else evenly. The ends are A at the ends of the overall rate among so few: down to `low`, which allows
+    for wrong labels on hard examples, up to the best guess, or to `upper`. Neither is farther from a than that upper
+    end.
     """
     c, n = len(noise_rate), len(label)
     N = np.zeros((c, c))
@@ -54,7 +54,7 @@ def without_answers(
     q, a = N.sum(axis=1), float(np.trace(N))
     off = np.where(np.eye(c, dtype=bool), 0, 1.0 if joint is None else joint + 1e-12)
     off /= off.sum(axis=0)
-    rate, m = float(q @ noise_rate), 1 / (1 / n + 1 / size)
+    rate = float(q @ noise_rate)
 
     def accuracy(overall: float) -> float:
         """With so many wrong labels in all, at rates that are to each other as they are."""
@@ -64,9 +64,11 @@ def without_answers(
         T = np.where(p > 0, J / np.where(p > 0, p, 1), np.eye(c))
         return float(np.trace(np.linalg.pinv(T.T) @ N))
 
-    least, most = betaincinv(rate * m + 0.5, (1 - rate) * m + 0.5, [(1 - ESTIMATED) / 2, (1 + ESTIMATED) / 2]).tolist()
-    ends = (accuracy(least if low is None else min(low, least)), accuracy(most))
-    least, most = np.clip(sorted(ends), max(a - most, 0), min(a + most, 1)).tolist()
+    tail = (1 - ESTIMATED) / 2
+    least, most = betaincinv(rate * n + 0.5, (1 - rate) * n + 0.5, [tail, 1 - tail]).tolist()
+    least, most = min(least, least if low is None else low), max(most, 0 if upper is None else float(q @ upper))
+    ends = sorted((accuracy(least), accuracy(most)))
+    least, most = np.clip(ends, max(a - most, 0), min(a + most, 1)).tolist()
     return TrueAccuracy(float(np.clip(accuracy(rate), least, most)), least, most)
 
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from smallloss import methods
 from smallloss.errors import InputError
-from smallloss.report.result import Accuracy
+from smallloss.report.result import Accuracy, Shipped
 
 REFERENCE = "cross_entropy"
+SHIP = ("best", "method")  # which classifier a run leaves behind
 _TAKEN = {"last": "last", "mean_of_last_ten": "mean of last 10", "best": "best"}
 
 
@@ -46,13 +47,36 @@ def compare(accuracies: Sequence[Accuracy]) -> dict[str, Difference]:
     return {other.method: difference(other, reference) for other in accuracies if other.method != REFERENCE}
 
 
-def advice(accuracies: Sequence[Accuracy]) -> list[str]:
+def choose_shipped(accuracies: Sequence[Accuracy], method: str, ship: str) -> Shipped | None:
+    """The best on the held-out part; a tie, where the paired interval contains 0, goes to the method asked for.
+
+    None where there is nothing to choose from.
+    """
+    asked = next((one for one in accuracies if one.method == method), None)
+    if asked is None or len(accuracies) < 2:
+        return None
+    held_out = [one for one in accuracies if one is not asked and one.agrees is not None]
+    if asked.agrees is None or not held_out:
+        return Shipped(method, "nothing is held out to choose by, and it is the method asked for")
+    beside = {one.method: paired(asked.agrees, np.asarray(one.agrees)) for one in held_out}
+    best = min(
+        beside, key=lambda name: (beside[name].high >= 0, beside[name].value)
+    )  # of those that are better, if any
+    on, found = f"on {len(asked.agrees):,} held-out examples", beside[best]
+    if found.high < 0 and ship == "best":
+        return Shipped(best, f"{methods.called(method)} is {found.words} {on}")
+    wish = ", as asked" if ship == "method" else ", and it is the method asked for" if found.low <= 0 else ""
+    return Shipped(method, f"{found.words}, beside {methods.called(best)}, {on}{wish}")
+
+
+def advice(accuracies: Sequence[Accuracy], *, sees_features: bool = False) -> list[str]:
     """What to do where a method is worse than plain cross entropy: it may have set too much aside."""
-    worse = [name for name, found in compare(accuracies).items() if found.high < 0]
+    worse = [name for name, found in compare(accuracies).items() if found.high < 0 and name in methods.names()]
+    features = "" if sees_features else "let the network see features (--features, --backbone), "
     return [
         f"{methods.called(name)} is worse than {methods.called(REFERENCE)} on these data: too many right examples may "
-        "have been set aside. Give lower noise rates (--noise-rate), check some by hand (smallloss audit), let the "
-        f"network see features (--features, --backbone), or use --method {REFERENCE}."
+        f"have been set aside. Give lower noise rates (--noise-rate), check some by hand (smallloss audit), {features}"
+        f"or use --method {REFERENCE}."
         for name in worse
     ]
 
@@ -65,6 +89,11 @@ def difference(method: Accuracy, reference: Accuracy) -> Difference:
             f"{method.method} was tested on {len(ours):,} examples and {reference.method} on {len(theirs):,}: "
             "methods can only be compared on the same ones."
         )
+    return paired(ours, theirs)
+
+
+def paired(ours: np.ndarray, theirs: np.ndarray) -> Difference:
+    """Of two that judge the same examples, by which of them each gets right."""
     only_ours, only_theirs = int((ours & ~theirs).sum()), int((~ours & theirs).sum())
     low, high = score_interval(only_ours, only_theirs, len(ours))
     return Difference((only_ours - only_theirs) / len(ours), low, high)

@@ -69,10 +69,11 @@ def _suggestions(result: Result, is_label_issue: np.ndarray) -> dict[str, Any]:
     """For each likely wrong label the class the network sees instead, and how sure it is. Never applied unasked."""
     if result.probability is None:
         return {}
-    differs = is_label_issue & (result.predicted >= 0) & (result.predicted != result.dataset.labels)
+    seen = result.seen_instead
+    differs = is_label_issue & (seen >= 0) & (seen != result.dataset.labels)
     names = np.array([*map(as_cell, result.dataset.classes), None], dtype=object)
     return {
-        "suggested_label": np.where(differs, names[result.predicted], None),
+        "suggested_label": np.where(differs, names[seen], None),
         "predicted_probability": result.probability,
     }
 

@@ -15,6 +15,8 @@ from smallloss.report.result import Part, Result
 from smallloss.report.settings import shown_settings
 from smallloss.report.sparklines import sparklines
 from smallloss.report.summary import (
+    accuracy_words,
+    by_true_labels,
     called,
     class_rows,
     notes,
@@ -67,6 +69,7 @@ def _facts(result: Result) -> dict[str, Any]:
         "reference": called(REFERENCE),
         "methods": _methods(result),
         "taken": list(shares(result.accuracies)),
+        "shipped": accuracy_words(result),
         "suspects": suspects,
         "borderline": nearest,
         "table": packed(result, min(BUDGET, _TABLE_AND_GALLERIES - pictures)),
@@ -88,11 +91,17 @@ def _methods(result: Result) -> list[dict[str, Any]]:
     return [
         {
             "name": called(found.method),
+            "true": true,
             "net": printable(found.net),
             "shares": taken,
             "words": differences[found.method].words if found.method in differences else "",
         }
-        for found, *taken in zip(result.accuracies, *shares(result.accuracies).values(), strict=True)
+        for found, true, *taken in zip(
+            result.accuracies,
+            by_true_labels(result) or [""] * len(result.accuracies),
+            *shares(result.accuracies).values(),
+            strict=True,
+        )
     ]
 
 

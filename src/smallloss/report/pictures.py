@@ -110,7 +110,7 @@ def _by_score(result: Result, ranked: dict[str, np.ndarray], code: int, *, wrong
 def _shown(result: Result, ranked: dict[str, np.ndarray], k: int) -> Shown:
     data, index = result.dataset, int(ranked["index"][k])
     picture = thumbnail(data, index, LONGEST_SIDE)
-    predicted, name = int(result.predicted[index]), data.ids[index]
+    predicted, name = int(result.seen_instead[index]), data.ids[index]
     short = name.removeprefix(f"{data.classes[data.labels[index]]}/")  # the folder of its class says nothing new
     return Shown(
         id=printable(name),

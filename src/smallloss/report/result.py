@@ -1,13 +1,14 @@
 """What a run found, gathered for the table, the terminal and the page."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
 from smallloss.data.dataset import Dataset
+from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.estimate import Estimate
 from smallloss.noise.verdict import Judgement
 from smallloss.words import one_line
@@ -35,6 +36,15 @@ class Accuracy:
     right: np.ndarray
     net: str = ""  # what it was taken of: methods may train different ones
     mean_of_last_ten: float | None = None  # epochs; where nothing validates, and so none is the best
+    agrees: np.ndarray | None = None  # with which labels of the held-out part: what is shipped is chosen by them
+    true: TrueAccuracy | None = None  # where the labels it was taken by may be wrong
+
+
+class Shipped(NamedTuple):
+    """The method whose classifier the run leaves behind, and why that one."""
+
+    method: str
+    why: str
 
 
 @dataclass
@@ -56,6 +66,13 @@ class Result:
     estimate: Estimate | None = None  # of the noise rates, where nobody knew them
     ledger: LossLedger | None = None  # of the evidence: its curves are drawn
     pins: dict[int, int] = field(default_factory=dict)  # rows answered by hand
+    shipped: Shipped | None = None  # where there was a choice
+    suggested: np.ndarray | None = None  # codes, by the method's network, where another one is shipped
+
+    @property
+    def seen_instead(self) -> np.ndarray:
+        """Codes by the network that did not learn the likely wrong labels: one that did says them again."""
+        return self.predicted if self.suggested is None else self.suggested
 
     @property
     def in_short(self) -> str:

@@ -13,13 +13,15 @@ from smallloss.criterion.ledger import LossLedger
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import as_cell
 from smallloss.files import write_json
+from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.estimate import Estimate
 from smallloss.noise.verdict import Judgement
-from smallloss.report.result import Accuracy, Part, Result
+from smallloss.report.result import Accuracy, Part, Result, Shipped
 
 RESULT = "result.json"
 _PLAIN = ("evidence", "accuracy_on", "notes")
 _TIMES = ("seconds",)  # the same run gives the same bytes: times stand in metrics.jsonl alone
+_MANY = ("right", "agrees")  # a yes or no for each example
 
 
 def write_result(result: Result, path: Path) -> Path:
@@ -28,7 +30,8 @@ def write_result(result: Result, path: Path) -> Path:
     stages = list(dict.fromkeys(row["stage"] for row in result.history))
     first = 0 if result.ledger is None else result.ledger.curves.start
     accuracies = [_packed(found) for found in result.accuracies]
-    return write_json(path, plain | {"stages": stages, "recorded_from": first, "accuracies": accuracies})
+    facts = {"stages": stages, "recorded_from": first, "accuracies": accuracies, "shipped": result.shipped}
+    return write_json(path, plain | facts)
 
 
 def read_result(
@@ -60,19 +63,32 @@ def read_result(
         settings=dict(config),
         estimate=estimate,
         ledger=ledger,
+        shipped=None if saved["shipped"] is None else Shipped(*saved["shipped"]),
         pins=dict(pins or {}),
         **{name: saved[name] for name in _PLAIN},
     )
 
 
 def _packed(found: Accuracy) -> dict[str, Any]:
-    """One yes or no for each example that was tested on would be long: eight of them are a byte."""
+    """As JSON can say it; eight yes or no are a byte, written as text."""
     plain = {item.name: getattr(found, item.name) for item in fields(Accuracy) if item.name not in _TIMES}
-    right = np.asarray(found.right, bool)
-    return plain | {"right": base64.b64encode(np.packbits(right).tobytes()).decode("ascii"), "of": len(right)}
+    return plain | {name: _as_text(plain[name]) for name in _MANY}
+
+
+def _as_text(answers: np.ndarray | None) -> Any:
+    if answers is None:
+        return None
+    bits = np.packbits(np.asarray(answers, bool))
+    return {"of": len(answers), "base64": base64.b64encode(bits.tobytes()).decode("ascii")}
 
 
 def _unpacked(saved: dict[str, Any]) -> Accuracy:
-    plain = {name: value for name, value in saved.items() if name not in ("right", "of")}
-    bits = np.frombuffer(base64.b64decode(saved["right"]), np.uint8)
-    return Accuracy(**plain, right=np.unpackbits(bits, count=saved["of"]).astype(bool), seconds=float("nan"))
+    true = None if saved["true"] is None else TrueAccuracy(*saved["true"])
+    return Accuracy(**saved | {name: _answers(saved[name]) for name in _MANY} | {"true": true, "seconds": float("nan")})
+
+
+def _answers(saved: dict[str, Any] | None) -> np.ndarray | None:
+    if saved is None:
+        return None
+    bits = np.frombuffer(base64.b64decode(saved["base64"]), np.uint8)
+    return np.unpackbits(bits, count=saved["of"]).astype(bool)

@@ -11,7 +11,7 @@ from smallloss.criterion.transition import margin
 from smallloss.report.compare import advice
 from smallloss.report.result import TRAIN, Part, Result
 from smallloss.report.truth import Agreement, Fates, agreement, fates_of
-from smallloss.words import one_line
+from smallloss.words import one_line, percent
 
 TRAINED_ON = "trained on"
 _STAGE1 = "Stage 1: Cross Entropy on all labels"
@@ -99,8 +99,32 @@ def table_rows(result: Result) -> list[ClassRow]:
 
 def notes(result: Result) -> list[str]:
     """What a reader must know, each thing once."""
-    said = [*advice(result.accuracies), *result.notes, *train_part(result).selection.notes]
+    data = result.dataset
+    sees_features = data.original is not None or data.kind not in ("pictures", "text")
+    said = [*advice(result.accuracies, sees_features=sees_features), *result.notes, *train_part(result).selection.notes]
     return [printable(note) for note in dict.fromkeys(said)]
+
+
+def accuracy_words(result: Result) -> list[str]:
+    """Which classifier the run leaves behind, and why; how right it is by true labels, and by the given ones."""
+    named = {one.method: one for one in result.accuracies}
+    if not named:
+        return []
+    said = [] if result.shipped is None else [f"{called(result.shipped.method)} is shipped: {result.shipped.why}."]
+    one = result.accuracies[0] if result.shipped is None else named[result.shipped.method]
+    if one.true is not None:
+        by_given = f"by the given labels, some of which may be wrong, it is {percent(one.last)}"
+        said.append(f"Its accuracy is {one.true.words}; {by_given}.")
+    return [printable(sentence) for sentence in said]
+
+
+def by_true_labels(result: Result) -> list[str]:
+    """In a cell of a table, for each method; nothing where the labels that accuracy is taken by are true."""
+    return [
+        f"{100 * one.true.value:.0f} ({100 * one.true.low:.0f}–{100 * one.true.high:.0f}) %"
+        for one in result.accuracies
+        if one.true is not None
+    ]
 
 
 def called(name: str) -> str:

@@ -11,6 +11,8 @@ from smallloss.report.compare import REFERENCE, compare, shares
 from smallloss.report.result import Result
 from smallloss.report.summary import (
     ClassRow,
+    accuracy_words,
+    by_true_labels,
     called,
     class_rows,
     notes,
@@ -40,6 +42,8 @@ def render(result: Result, console: "Console", folder: str | Path | None = None)
         console.print(Text(printable(result.verdict.counts)))
     if result.accuracies:
         console.print()
+        for sentence in accuracy_words(result):
+            console.print(Text(sentence))
         console.print(_methods(result))
     console.print()
     for piece in _classes(result):
@@ -93,20 +97,28 @@ def render_selection(selection: Selection, console: "Console") -> None:
 
 
 def _methods(result: Result) -> "Table":
+    from rich.text import Text
+
+    true, columns = by_true_labels(result), shares(result.accuracies)
+    if true:  # the network as it is at the end is what is shipped, and there is no room for all
+        columns = {"given labels": columns["last"]}
     table = _table(f"Accuracy on {printable(result.accuracy_on)}")
     table.add_column("method", no_wrap=True)
     table.add_column("net", no_wrap=True, overflow="ellipsis", max_width=NET_SHOWN)
-    columns = shares(result.accuracies)
-    for name in (*columns, "seconds"):
-        table.add_column(name.replace("mean of ", "mean of\n"), justify="right", no_wrap=True)
+    for name in (*(["true labels"] if true else []), *columns, "seconds"):
+        how = "dim" if name == "given labels" else ""
+        table.add_column(
+            name.replace("mean of ", "mean of\n").replace(" labels", "\nlabels"),
+            justify="right",
+            no_wrap=True,
+            style=how,
+        )
     table.add_column(f"compared with {called(REFERENCE)} (95 % interval)")
-    from rich.text import Text
-
     differences = compare(result.accuracies)
-    for found, *taken in zip(result.accuracies, *columns.values(), strict=True):
+    for k, (found, *taken) in enumerate(zip(result.accuracies, *columns.values(), strict=True)):
         beside = differences[found.method].words if found.method in differences else ""
-        cells = (called(found.method), printable(found.net), *map(percent, taken), f"{found.seconds:,.0f}")
-        table.add_row(*map(Text, cells), beside)
+        numbers = (*true[k : k + 1], *map(percent, taken), f"{found.seconds:,.0f}")
+        table.add_row(*map(Text, (called(found.method), printable(found.net), *numbers)), beside)
     return table
 
 
