@@ -57,7 +57,7 @@ def render(result: Result, console: "Console", folder: str | Path | None = None)
             ("examples.csv", "every example, in input order; also examples.parquet"),
         ):
             console.print(Text(f"{printable(str(Path(folder) / name))}  ({what})"), soft_wrap=True)
-        audits = {"to check by hand what is kept": []}
+        audits: dict[str, list[str]] = {"to check by hand what is kept": []}
         if any(part.selection.is_label_issue.any() for part in result.parts):
             audits["to correct the worst"] = ["--suspicious", str(_TO_LOOK_AT)]
         for why, options in audits.items():
