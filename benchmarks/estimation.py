@@ -1,12 +1,13 @@
 """Estimated noise rates against the truth: ours beside the usual estimators, on the same probabilities.
 
 python benchmarks/estimation.py --fashion FOLDER [cells]       Fashion-MNIST (see fashion.py), on a CPU
-python benchmarks/estimation.py --npz cifar10_uniform_0.5.npz  probabilities, labels, true_labels, score, predicted
+python benchmarks/estimation.py --npz cifar10_uniform_0.5.npz  probabilities, labels, true_labels, score
 python benchmarks/estimation.py ... --cleanlab                 also cleanlab's own numbers; it must be installed
 
 One line per cell and estimator. `mae` is over the labels, of the share of wrong ones among those that carry it. `f1` is
 of the wrong labels found: ours by the rank of the score beyond the estimated rate, cleanlab's by find_label_issues.
-`score` is the mean margin in sample, its sign turned; `predicted` is what the same training predicts at its end.
+`score` is the mean margin in sample, its sign turned. `probabilities` are one matrix or one of each network, NaN where
+it had learnt a row: ours takes them as they are, the others their mean.
 """
 
 import argparse
@@ -40,7 +41,7 @@ class Truth:
 
     def __init__(self, data: Data) -> None:
         self.labels, self.wrong = data["labels"], data["labels"] != data["true_labels"]
-        self.c = data["probabilities"].shape[1]
+        self.c = data["probabilities"].shape[-1]
         counts = np.bincount(self.labels, minlength=self.c)
         self.rate = np.bincount(self.labels[self.wrong], minlength=self.c) / np.maximum(counts, 1)
         self.prior = np.bincount(data["true_labels"], minlength=self.c) / len(self.labels)
@@ -54,8 +55,7 @@ class Truth:
         return {
             "coverage": float(inside[self.carried].mean()),
             "width": float((found.high - found.low)[self.carried].mean()),
-            "climb": found.slope.climb,
-            "depends_on_example": found.depends_on_example,
+            "overall": found.overall,
         }
 
     def of_issues(self, issue: np.ndarray) -> Row:
@@ -80,17 +80,16 @@ class Truth:
         return select(score, self.labels, rate, classes=range(self.c), prior=prior, upper=upper)
 
 
-def contradicted(data: Data) -> np.ndarray | None:
-    """Labels that the training on everything contradicts at its end; on average, in files from before that was kept."""
-    if "predicted" in data:
-        return data["predicted"] != data["labels"]
-    return data["score"] > 0 if "score" in data else None
+def mean_of(probabilities: np.ndarray) -> np.ndarray:
+    """[n, c], over the networks that had not learnt a row; each row sums to 1."""
+    P = np.nanmean(probabilities.reshape(-1, *probabilities.shape[-2:]).astype(np.float64), axis=0)
+    return P / P.sum(axis=1, keepdims=True)
 
 
 def estimators(data: Data, truth: Truth) -> Iterator[tuple[str, Row]]:
-    P, labels, c = data["probabilities"], data["labels"], truth.c
+    P, labels, c = mean_of(data["probabilities"]), data["labels"], truth.c
     counts = np.bincount(labels, minlength=c)
-    ours = estimate(P, labels, contradicted=contradicted(data))
+    ours = estimate(data["probabilities"], labels, classes=range(c))
     row = truth.of_rates(ours.noise_rate) | truth.of_interval(ours)
     yield "ours", row | (truth.of_selection(data["score"], ours) if "score" in data else {})
     yield "confident joint", truth.of_rates(joint_noise_rate(confident_joint(P, labels, c)))
@@ -108,7 +107,7 @@ def cleanlab(data: Data, truth: Truth) -> Iterator[tuple[str, Row]]:
     from cleanlab.count import compute_confident_joint
     from cleanlab.filter import find_label_issues
 
-    P, labels = data["probabilities"], data["labels"]
+    P, labels = mean_of(data["probabilities"]), data["labels"]
     joint = compute_confident_joint(labels, P, calibrate=True)
     yield "cleanlab confident joint", truth.of_rates(1 - joint.diagonal() / joint.sum(axis=1))
     for way in FILTERS:
@@ -117,15 +116,13 @@ def cleanlab(data: Data, truth: Truth) -> Iterator[tuple[str, Row]]:
 
 
 def measure(cell: str, data: Data, asked: argparse.Namespace, made: Row | None = None) -> None:
-    P = data["probabilities"].astype(np.float64)
-    data = {**data, "probabilities": P / P.sum(axis=1, keepdims=True)}
     truth = Truth(data)
-    accuracy = float((P.argmax(axis=1) == data["true_labels"]).mean())
+    accuracy = float((mean_of(data["probabilities"]).argmax(axis=1) == data["true_labels"]).mean())
     line = f"{cell:24s} acc {accuracy:.3f} wrong {truth.wrong.mean():.3f}"
     start = time.perf_counter()
     for name, found in [*estimators(data, truth), *(cleanlab(data, truth) if asked.cleanlab else ())]:
         row = {"cell": cell, "estimator": name, "n": len(truth.labels), "accuracy": accuracy, "seed": asked.seed}
-        row["evidence"] = "last predictions" if "predicted" in data else "mean margin"
+        row["evidence"] = "counts"
         record(asked.out, row | found | {"seconds": time.perf_counter() - start}, made)
         shown = ("mae", "coverage", "width", "f1", "selected_precision", "selected_precision_with_true_rates")
         line += f"\n  {name:28s}" + "".join(f"  {key} {found[key]:.3f}" for key in shown if key in found)

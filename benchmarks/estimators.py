@@ -8,9 +8,12 @@ mixtures of two components, label by label, of which the wrong ones are the bump
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betaln
 
-from smallloss.noise.estimate.inputs import CHUNK, Codes, Matrix, Vector, label_counts
+Codes = NDArray[np.int64]
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
 
 PERCENTILE = 97.0  # of anchor points, as both papers take it: the very surest example is often an outlier
 CUT = (5.0, 95.0)  # percentiles: the tails of a loss are not the shape of its bump
@@ -27,16 +30,12 @@ def confident_joint(probabilities: Matrix, labels: Codes, c: int) -> Matrix:
     Confident of j: p_j >= t_j, the mean p_j of the examples labelled j; of several such j the likeliest. (Rows are
     labels here, as in the paper of that name; everywhere else rows are true classes.)
     """
-    counts = label_counts(labels, c)
-    threshold = _thresholds(probabilities, labels, counts)
-    cells = np.zeros(c * c)
-    for start in range(0, len(labels), CHUNK):
-        P, given = probabilities[start : start + CHUNK], labels[start : start + CHUNK]
-        over = threshold <= P
-        confident = over.any(axis=1)
-        j = np.where(over, P, -1.0).argmax(axis=1)
-        cells += np.bincount(given[confident] * c + j[confident], minlength=c * c)
-    C = cells.reshape(c, c)
+    counts = np.bincount(labels, minlength=c).astype(np.float64)
+    over = _thresholds(probabilities, labels, counts) <= probabilities
+    confident = over.any(axis=1)
+    j = np.where(over, probabilities, -1.0).argmax(axis=1)
+    cells = np.bincount(labels[confident] * c + j[confident], minlength=c * c)
+    C = cells.reshape(c, c).astype(np.float64)
     np.fill_diagonal(C, np.maximum(C.diagonal(), 1.0))
     C *= (counts / C.sum(axis=1))[:, None]
     return C / C.sum()
@@ -46,6 +45,23 @@ def joint_noise_rate(Q: Matrix) -> Vector:
     """η_i = 1 - Q_ii / sum_j Q_ij; 0 for a label that nothing carries."""
     labelled = Q.sum(axis=1)
     return 1 - np.divide(Q.diagonal(), labelled, out=np.ones(len(Q)), where=labelled > 0)
+
+
+def label_issues(probabilities: Matrix, labels: Codes) -> NDArray[np.bool_]:
+    """cleanlab's default filter: for each i and j != i the n Q_ij examples labelled i with the largest p_j - p_i.
+
+    Never one that is predicted as it is labelled.
+    """
+    c = probabilities.shape[1]
+    counts = np.rint(confident_joint(probabilities, labels, c) * len(labels)).astype(int)
+    found = np.zeros(len(labels), bool)
+    for i in range(c):
+        members = np.flatnonzero(labels == i)
+        margin = probabilities[members] - probabilities[members, i, None]
+        for j in np.flatnonzero(counts[i]):
+            if i != j:
+                found[members[np.argsort(-margin[:, j], kind="stable")[: counts[i, j]]]] = True
+    return found & (probabilities.argmax(axis=1) != labels)
 
 
 def anchor(probabilities: Matrix, percentile: float = PERCENTILE) -> Matrix:

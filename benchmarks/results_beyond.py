@@ -22,94 +22,86 @@ def each(rows: list[dict[str, Any]], key: str, digits: int) -> str:
 
 
 def estimation() -> str:
-    on_gpu = [{"evidence": "mean margin"} | row for row in lines("estimation.jsonl")]
-    on_gpu = latest(on_gpu, "cell", "estimator", "seed", "evidence")
-    now = [row for row in on_gpu if row["evidence"] == "last predictions"]
-    before = [row for row in on_gpu if row["cell"] not in {one["cell"] for one in now}]
-    on_cpu = latest(lines("estimation_cpu.jsonl"), "cell", "estimator", "seed")
-    head = ["cell", "error, ours", "error, confident joint", "coverage of 90 %", "width", "F1, ours", "F1, cleanlab"]
+    on_gpu, on_cpu = (
+        latest([{"evidence": "mean margin"} | row for row in lines(name)], "cell", "estimator", "seed", "evidence")
+        for name in ("estimation.jsonl", "estimation_cpu.jsonl")
+    )
+    head = ["cell", "error, ours", "before", "confident joint", "coverage of 90 %", "before", "width", "before"]
+    head += ["F1, ours", "before", "cleanlab"]
     kept = [
-        [row["cell"], f"{100 * row['selected_precision']:.2f}",
-         f"{100 * row['selected_precision_with_true_rates']:.2f}", f"{row['selected']:,}",
-         f"{row['selected_with_true_rates']:,}", f"{row['cost']:.2f}"]
-        for row in now + before if row["estimator"] == "ours"
+        [name, *(each(rows[when], key, digits) for key, digits in
+                 (("selected", 0), ("selected_precision", 3)) for when in ("now", "before"))]
+        for name, rows in _by_time(on_gpu + on_cpu).items()
     ]  # fmt: skip
     return (
         "## Estimated noise rates (`estimation.jsonl`, `estimation_cpu.jsonl`)\n\nMean absolute error of the rate per "
         "observed class, truth being the realised share; the intervals' coverage of the classes and mean width; F1 of "
-        "`is_label_issue` beside cleanlab's `find_label_issues` on the same probabilities. Stage 1 and two "
-        "half-trainings of `fast`. On CIFAR-100, whose half-trainings are right for 48 to 61 % of the examples, the "
-        "network is called too weak, and the intervals reach down to 0:\n\n"
-        + table(head, _estimates(now))
-        + "\nMeasured before, with the mean margin of stage 1 as evidence in place of its last predictions:\n\n"
-        + table(head, _estimates(before))
-        + "\nPrecision of what is kept, with the estimated rates and with the true ones, how many that are, and what "
-        "stage 1 with the half-trainings costs beside stage 1 alone:\n\n"
-        + table(["cell", "precision, estimated", "with true rates", "kept, estimated", "with true rates", "cost"], kept)
-        + "\n" + made(now + before)
-        + "\nFashion-MNIST, 45,000 examples, two-fold small networks (76-89 % accurate), seeds 2 / 3; `instance`, "
-        "`hard` and `soft` noise depends on the example:\n\n"
+        "`is_label_issue` beside cleanlab's `find_label_issues` on the same probabilities; `before`: by the estimate "
+        "that this one replaced. On a GPU, stage 1 and two half-trainings of `fast`:\n\n"
+        + table(head, _estimates(on_gpu))
+        + "\n" + made(on_gpu)
+        + "\nFashion-MNIST, 45,000 examples, two-fold small networks (76-89 % accurate), a figure per seed; "
+        "`instance`, `hard` and `soft` noise depends on the example:\n\n"
         + table(head, _estimates(on_cpu))
+        + "\nHow many are kept with the estimated rates, and the share of them that is right:\n\n"
+        + table(["cell", "kept", "before", "precision", "before"], kept)
         + "\n" + made(on_cpu)
     )  # fmt: skip
 
 
+def _by_time(rows: list[dict[str, Any]]) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Of each cell what our estimate gave: now, and the last of those before it."""
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for row in rows:
+        if row["estimator"] == "ours":
+            times = found.setdefault(row["cell"], {"now": [], "before": []})
+            times["now" if row["evidence"] == "counts" else "before"].append(row)
+    for times in found.values():
+        times["before"] = latest(times["before"], "seed")
+    return found
+
+
+def _estimates(rows: list[dict[str, Any]]) -> list[list[str]]:
+    peers, figures = by_cell(rows, "estimator"), (("mae", 3), ("coverage", 1), ("width", 2), ("f1", 2))
+    body = []
+    for name, ours in _by_time(rows).items():
+        line = [[each(ours[when], key, digits) for when in ("now", "before")] for key, digits in figures]
+        line[0].append(each(latest(peers[name]["confident joint"], "seed"), "mae", 3))
+        line[3].append(each(latest(peers[name][CLEANLAB], "seed"), "f1", 2))
+        body.append([name, *(cell for group in line for cell in group)])
+    return body
+
+
 def weak_networks() -> str:
-    rows = latest(lines("weak_networks.jsonl"), "cell", "seed")
-    doubted, sure = ([row for row in rows if row["weak"] is weak] for weak in (True, False))
+    everything = lines("weak_networks.jsonl")
+    before = {row["cell"]: row for row in everything if "believed" in row}
+    now = {row["cell"]: row for row in everything if "believed" not in row}
     cells = [
-        [row["cell"], f"{row['n']:,}", f"{row['true']:.2f}", f"{row['counted']:.2f}", f"{row['estimated']:.2f}",
-         *(f"{_share(row, key + 'precision')} / {_share(row, key + 'recall')}" for key in ("counted_", "")),
-         *(f"{row[key]:.1f}" if key in row else "–" for key in ("counted_test", "test"))]
-        for row in doubted
+        [name, f"{row['n']:,}", f"{row['true']:.2f}", f"{row['estimated']:.2f} ({row['low']:.2f} to {row['high']:.2f})",
+         f"{old['estimated']:.2f} ({old['low']:.2f} to {old['high']:.2f})",
+         *(f"{_share(one, 'precision')} / {_share(one, 'recall')}" for one in (row, old)),
+         *(f"{one['kept']:,}" for one in (row, old)), *(f"{100 * one['kept_precision']:.1f}" for one in (row, old)),
+         *(f"{one['test']:.1f}" if "test" in one else "–" for one in (row, old))]
+        for name, row, old in ((name, row, before[name]) for name, row in now.items() if name in before)
     ]  # fmt: skip
-    head = ["cell", "n", "true rate", "counted", "believed", "likely wrong: counted", "likely wrong: believed"]
+    head = ["cell", "n", "true rate", "estimated", "before", "likely wrong", "before", "kept", "before"]
     return (
         "## Weak networks (`weak_networks.jsonl`)\n\nFew pictures, or features that hardly tell the classes apart, "
-        "rates unknown, preset `cpu`, one thread: the rate over all labels as it is counted, and as it is believed "
-        "where the network contradicts labels that are surely right; precision / recall (%) of what is then called "
-        "likely wrong; and RSL's test accuracy (%) after either. Shown are the cells in which the network is called "
-        f"too weak; mean error of the rate there: counted {_error(doubted, 'counted')}, believed "
-        f"{_error(doubted, 'estimated')}. In the other {len(sure)} cells nothing changes, and it is "
-        f"{_error(sure, 'estimated')}.\n\n"
-        + table([*head, "test: counted", "test: believed"], cells)
-        + "\n" + made(rows)
+        "rates unknown, preset `cpu`, one thread: the rate over all labels with its 90 % interval; precision / recall "
+        "(%) of what is called likely wrong; how many are kept, and the share of right ones among them (%); RSL's test "
+        "accuracy (%). `before`: by the estimate that this one replaced. Mean error of the rate "
+        f"{_error(list(now.values()), 'estimated')}, before {_error(list(before.values()), 'estimated')}.\n\n"
+        + table([*head, "precision", "before", "test", "before"], cells)
+        + "\n" + made(list(now.values()))
     )  # fmt: skip
 
 
 def _error(rows: list[dict[str, Any]], key: str) -> str:
-    return f"{sum(abs(row[key] - row['true']) for row in rows) / len(rows):.3f}"
+    return f"{sum(abs(row[key] - row['true']) for row in rows) / max(len(rows), 1):.3f}"
 
 
 def _share(row: dict[str, Any], key: str) -> str:
     return "–" if row[key] is None else f"{100 * row[key]:.0f}"
-
-
-def _estimates(rows: list[dict[str, Any]]) -> list[list[str]]:
-    return [
-        [name, each(found["ours"], "mae", 3), each(found["confident joint"], "mae", 3),
-         each(found["ours"], "coverage", 1), each(found["ours"], "width", 2), each(found["ours"], "f1", 2),
-         each(found[CLEANLAB], "f1", 2)]
-        for name, found in by_cell(rows, "estimator").items()
-    ]  # fmt: skip
-
-
-def verdicts() -> str:
-    rows = latest(lines("verdicts.jsonl"), "cell", "seed")
-    cells = [
-        [row["cell"], str(row["seed"]), str(row["audits"]), f"{100 * row['kept_precision']:.1f}",
-         row["without_answers"], *(f"{100 * row[key]:.2f}" for key in ("trust", "caution", "do_not_trust"))]
-        for row in rows
-    ]  # fmt: skip
-    head = ["cell", "seed", "audits", "kept precision", "without answers", "trust", "caution", "do not trust"]
-    return (
-        "## The verdict with a 60-answer audit (`verdicts.jsonl`)\n\nShare (%) of simulated audits, each 40 kept "
-        "and 20 dropped examples answered by the truth, that end in each verdict; before them the true precision of "
-        "what is kept and the verdict without answers. CIFAR-10 uniform .3 and .7, pairwise and structured .2 rest on "
-        "the earlier evidence (above).\n\n"
-        + table(head, cells)
-        + "\n" + made(rows)
-    )  # fmt: skip
 
 
 def folders() -> str:

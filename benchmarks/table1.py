@@ -28,10 +28,7 @@ from smallloss.methods.small_loss import warm_up
 def write_probabilities(
     folder: Path, one: Cell, task: Task, settings: Settings, ledger: LossLedger, alone: float
 ) -> None:
-    """What benchmarks/estimation.py reads: predictions out of sample for the training part, labels, score.
-
-    Beside them what stage 1 predicts at its end: the labels it contradicts then tell of the hard examples.
-    """
+    """What benchmarks/estimation.py reads: predictions out of sample for the training part, labels, score."""
     start = time.perf_counter()
     probabilities = out_of_sample(task, settings)
     seconds = time.perf_counter() - start
@@ -45,7 +42,7 @@ def write_probabilities(
     folder.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(
         folder / f"{one.name.replace('/', '_')}_{one.seed}.npz",
-        probabilities=probabilities[rows].astype(np.float16), predicted=ledger.predicted[rows],
+        probabilities=probabilities[:, rows].astype(np.float16),
         score=ledger.score(settings.score)[rows].astype(np.float32),
         labels=dataset.labels[rows], true_labels=dataset.true_labels[rows], facts=np.array(json.dumps(facts)),
     )  # fmt: skip

@@ -2,8 +2,8 @@
 
     python benchmarks/weak_networks.py --data FOLDER
 
-FOLDER holds cifar-10-batches-bin and cifar-100-binary. Rates are over the whole set; `counted` is the rate without the
-doubt about the network (Estimate.believed). RSL's test accuracy is taken with both, where there is a test part.
+FOLDER holds cifar-10-batches-bin and cifar-100-binary. Rates are over the whole set; RSL's test accuracy is taken where
+there is a test part.
 """
 
 import argparse
@@ -91,27 +91,16 @@ def measure(name: str, noise: str, learnt: Examples, tested: Examples | None) ->
     settings, begun = fitting.choose(None, "cpu", data, changes=_AT_THE_END), time.perf_counter()
     found = learn_noise(task, settings).estimate
     row: dict[str, Any] = {
-        "cell": f"{name}/{noise}", "n": len(labels), "seed": 0, "weak": found.weak, "believed": found.believed,
-        "true": float((labels != true).mean()), "estimated": overall(found.noise_rate, labels),
-        "counted": overall(found.noise_rate / found.believed, labels), "low": overall(found.low, labels),
-        "high": overall(found.high, labels), "seconds": time.perf_counter() - begun,
+        "cell": f"{name}/{noise}", "n": len(labels), "seed": 0, "true": float((labels != true).mean()),
+        **dict(zip(("estimated", "low", "high"), found.overall, strict=True)), "seconds": time.perf_counter() - begun,
     }  # fmt: skip
-    for key, share in (("", 1.0), ("counted_", found.believed)):
-        row |= {f"{key}{what}": one for what, one in judged(task, settings, found, share, labels != true).items()}
-    return row
+    return row | judged(task, settings, found, labels != true)
 
 
-def overall(rates: np.ndarray, labels: np.ndarray) -> float:
-    return float(rates[labels].mean())
-
-
-def judged(task: Task, settings: Settings, found: Estimate, share: float, wrong: np.ndarray) -> dict[str, Any]:
-    """What a selection by the rates, divided by a share, calls wrong and keeps, and what RSL learns from that."""
+def judged(task: Task, settings: Settings, found: Estimate, wrong: np.ndarray) -> dict[str, Any]:
+    """What a selection by the rates calls wrong and keeps, and what RSL learns from that."""
     score = warm_up(task, settings).ledger.score(settings.score)
-    noise = Noise(
-        np.minimum(found.noise_rate / share, 0.99), prior=found.prior, upper=found.upper(SAFETY_LEVEL) / share
-    )
-    chosen = choose(task, settings, noise, score)
+    chosen = choose(task, settings, Noise(found.noise_rate, prior=found.prior, upper=found.upper(SAFETY_LEVEL)), score)
     found_wrong = precision_recall(chosen.is_label_issue, wrong)
     precision, recall = (None if np.isnan(one) else float(one) for one in found_wrong)
     facts: dict[str, Any] = {"precision": precision, "recall": recall, "kept": int(chosen.mask.sum())}

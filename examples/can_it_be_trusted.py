@@ -13,7 +13,8 @@ ANIMALS = ["cat", "dog", "horse"]
 
 def show(title: str, T: np.ndarray, classes: list[str] | None = None) -> None:
     print(f"\n== {title}")
-    print(sl.check(T, classes).headline)
+    verdict = sl.check(T, classes)
+    print(verdict.headline, *verdict.reasons, sep="\n")
 
 
 # T[i, j] is the probability that an example of true class i carries label j. Two conditions, two consequences:
@@ -26,7 +27,7 @@ show("Pairwise noise, 60 %: one of the paper's failures", pairwise(0.6, 10))
 # are called cats, and only 0.40 of the cats, so a dog called cat loses less than a cat called cat.
 columns = np.array([[0.40, 0.30, 0.30], [0.45, 0.50, 0.05], [0.05, 0.05, 0.90]])
 show("Column failure: right labels do not come first", columns, ANIMALS)
-pair = sl.check(columns, ANIMALS).column_breaks[0]
+pair = sl.check(columns, ANIMALS).theory.column_breaks[0]
 print(f"The pair to blame: true {pair.true} -> label {pair.label}, {pair.flipped:.2f} >= {pair.kept:.2f}.")
 
 # Row failure. Cats are called dogs more often than cats, so a network that fits the labels calls them dogs; but

@@ -14,7 +14,7 @@ _HOMES = {
     "select": "smallloss.noise.choose",
     "estimate": "smallloss.noise.estimate",  # noise rates that nobody knows
     "check": "smallloss.noise.verdict",
-    "Verdict": "smallloss.noise.verdict",
+    "Judgement": "smallloss.noise.verdict",
     "corrupt": "smallloss.criterion.corrupt",
     "transition": "smallloss.criterion.transition",  # the module: transition.uniform(0.5, 10), ...
     "Dataset": "smallloss.data.dataset",
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from smallloss.learning.classifier import load_classifier as load_classifier
     from smallloss.noise.choose import select as select
     from smallloss.noise.estimate import estimate as estimate
-    from smallloss.noise.verdict import Verdict as Verdict
+    from smallloss.noise.verdict import Judgement as Judgement
     from smallloss.noise.verdict import check as check
     from smallloss.predicting import predict as predict
 

@@ -28,8 +28,7 @@ from smallloss.methods import fitting
 from smallloss.methods.presets import Settings, idle
 from smallloss.methods.small_loss import Learned, Noise, choose, try_nets, try_views
 from smallloss.methods.unknown_noise import learn_noise, verdict_of
-from smallloss.noise.data_verdict import DataVerdict
-from smallloss.noise.verdict import Verdict
+from smallloss.noise.verdict import Judgement
 from smallloss.outcome import accuracy_of, judge_by_stage1, parts_of, stages_of
 from smallloss.preparing import Ready, as_seen, dataset_of, make_ready, place_of, refuse_early
 from smallloss.report.examples import examples_table, labels_as_they_came
@@ -60,7 +59,7 @@ class CleanRun:
         return self.result.parts[0].selection
 
     @property
-    def verdict(self) -> Verdict | DataVerdict | None:
+    def verdict(self) -> Judgement:
         return self.result.verdict
 
     @property
@@ -245,7 +244,7 @@ def _run(
         mean_loss=evidence.ledger.mean_loss,
         predicted=g.argmax(1),
         evidence=evidence.evidence,
-        verdict=verdict_of(task, noise, found, parts[0].selection),
+        verdict=verdict_of(noise, found, parts[0].selection),
         accuracies=[accuracy_of(task, name, one) for name, one in everything.items()],
         accuracy_on=accuracy_on,
         history=[row for stage in stages_of(everything).values() for row in stage.history],

@@ -145,7 +145,7 @@ def clean(
         deterministic=deterministic, progress=None,
     )  # fmt: skip
     render(run.result, Console(), run.folder)
-    if strict and run.verdict is not None and run.verdict.trust == "do not trust":
+    if strict and run.verdict.word == "do not trust":
         raise typer.Exit(_DO_NOT_USE)
 
 
@@ -156,12 +156,12 @@ def check(
 ) -> None:
     """Say whether small losses can find wrong labels under a transition matrix T (exit status 3 if not)."""
     from smallloss.data.matrix import read_matrix
-    from smallloss.noise.verdict import check as judge
+    from smallloss.noise.verdict import check as of_matrix
 
     T, classes = read_matrix(matrix)
-    verdict = judge(T, classes)
+    verdict = of_matrix(T, classes)
     print(verdict)
-    if verdict.trust == "do not trust":
+    if verdict.word == "do not trust":
         raise typer.Exit(_DO_NOT_USE)
 
 

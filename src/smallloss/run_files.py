@@ -24,6 +24,7 @@ from smallloss.models.digest import weights_digest
 from smallloss.report.examples import write_examples
 from smallloss.report.page import write_page
 from smallloss.report.result import Result
+from smallloss.report.stored import RESULT, write_result
 from smallloss.run_folder import RunFolder
 
 DUPLICATES = "duplicates.csv"
@@ -60,6 +61,7 @@ def write_run(
         write_json(folder / "estimate.json", found.estimate.to_dict())
         write_npz(folder / "out_of_sample.npz", {"probabilities": found.probabilities.astype(np.float16)})
     write_examples(result, folder.path)
+    write_result(result, folder / RESULT)
     write_page(result, folder / "report.html")
 
 

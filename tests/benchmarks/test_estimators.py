@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators import anchor, beta_mixture, confident_joint, dual_t, gaussian_mixture, joint_noise_rate
+from estimators import anchor, beta_mixture, confident_joint, dual_t, gaussian_mixture, joint_noise_rate, label_issues
 
 FIVE = np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.4, 0.6], [0.1, 0.9]])
 LABELS = np.array([0, 0, 0, 1, 1])
@@ -58,3 +58,10 @@ def test_a_small_label_leans_on_the_pool_and_equal_scores_hold_no_bump(mixture):
     labels = np.append(labels, [1, 1, 1])
     assert mixture(np.append(score, [1, 1, 1]), labels, 2)[1] == pytest.approx(0.5, abs=0.05)
     np.testing.assert_array_equal(mixture(np.ones(50), np.zeros(50, dtype=int), 2), 0)
+
+
+def test_label_issues_are_as_many_as_the_joint_says_and_never_as_predicted():
+    """Two of four labelled 0 are confidently 1; the threshold of 1 is .75, met by 0.2, 0.8 and 0.1, 0.9 alone."""
+    P = np.array([[0.9, 0.1], [0.8, 0.2], [0.2, 0.8], [0.1, 0.9], [0.2, 0.8], [0.3, 0.7]])
+    labels = np.array([0, 0, 0, 0, 1, 1])
+    np.testing.assert_array_equal(np.flatnonzero(label_issues(P, labels)), [2, 3])

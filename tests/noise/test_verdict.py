@@ -1,120 +1,149 @@
+"""The verdict: what noisy labels may refute, what answers prove, and never the other way round."""
+
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from smallloss.criterion import transition as tr
 from smallloss.errors import InputError
-from smallloss.noise.verdict import Break, check
+from smallloss.noise.intervals import Interval
+from smallloss.noise.verdict import Checked, Judgement, check, judge
 
-CIFAR10 = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
-
-
-def rows_of(text: str) -> list[str]:
-    lines = text.splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith("class "))
-    return lines[start + 1 : lines.index("", start)]
+NAMES = np.array(["cat", "dog", "bird"])
 
 
-def test_uniform_noise_is_trusted():
-    verdict = check(tr.uniform(0.5, 10), CIFAR10)
-    assert verdict.trust == "trust"
-    assert verdict.headline.startswith("Trust the ranking: under every label")
-    assert "less than 0.250 from ideal" in verdict.headline
-    assert verdict.column_breaks == verdict.row_breaks == ()
-    assert [row.split()[0] for row in rows_of(str(verdict))] == CIFAR10
-    assert "breaks" not in str(verdict)
+def selection(kept=(40, 40, 40), dropped=(10, 10, 10)) -> SimpleNamespace:
+    """So many kept and dropped examples of each class."""
+    index = np.repeat(np.tile(np.arange(3), 2), [*kept, *dropped])
+    return SimpleNamespace(classes=NAMES, class_index=index, mask=np.arange(len(index)) < sum(kept))
 
 
-def test_structured_noise_of_the_paper_is_trusted_worst_first():
-    verdict = check(tr.structured(0.4), CIFAR10)
-    assert verdict.trust == "trust"
-    assert rows_of(str(verdict))[0].split() == ["cat", "0.200", "0.100", "holds", "holds"]
-    assert rows_of(str(verdict))[1].split() == ["dog", "0.200", "0.100", "holds", "holds"]
-    np.testing.assert_allclose(verdict.tolerated_epsilon, tr.tolerated_epsilon(tr.structured(0.4)))
+def counted(rate=0.1, low=0.02, *, tells_nothing=False) -> SimpleNamespace:
+    """An estimate: the same rate under every label, the wrong ones truly of the next class."""
+    T = (1 - rate) * np.eye(3) + rate * np.roll(np.eye(3), 1, axis=1)
+    return SimpleNamespace(
+        transition=T, prior=np.full(3, 1 / 3), noise_rate=np.full(3, rate), low=np.full(3, low),
+        tells_nothing=tells_nothing, evidence="Two networks contradict 13 % of the labels.",
+    )  # fmt: skip
 
 
-def test_too_much_structured_noise_is_not_trusted_and_the_pair_is_named():
-    verdict = check(tr.structured(0.6), CIFAR10)
-    assert verdict.trust == "do not trust"
-    assert verdict.headline.startswith("Do not trust the ranking: under 2 of 10 labels ('cat', 'dog')")
-    assert [(b.true, b.label) for b in verdict.column_breaks] == [("cat", "dog"), ("dog", "cat")]
-    assert [b.true for b in verdict.row_breaks] == ["bird", "cat", "deer", "dog", "truck"]
-    text = str(verdict)
+def answers(low, high, right=50, asked=60, of_class=(20, 20, 20), more=30) -> Checked:
+    return Checked(Interval((low + high) / 2, low, high), right, asked, np.array(of_class), more)
+
+
+def test_without_answers_it_is_unchecked_however_clean_the_labels_look():
+    verdict = judge(selection(), estimate=counted(rate=0.0, low=0.0))
+    assert (verdict.word, verdict.tone) == ("unchecked", "amber")
+    assert "120 kept ones" in verdict.headline
+    assert "smallloss audit" in verdict.headline
+    assert verdict.counts == "Two networks contradict 13 % of the labels."
+    assert any("only answers by hand can" in limit for limit in verdict.limits)
+    assert "%" not in verdict.headline  # no precision of the kept labels, as if it were known
+
+
+@given(rate=st.floats(0, 0.9), of=st.floats(0, 1), given_T=st.sampled_from([None, 0.1, 0.45]))
+def test_noisy_labels_alone_never_say_checked(rate, of, given_T):
+    T = None if given_T is None else tr.pairwise(given_T, 3)
+    estimate = counted(rate, rate * of) if T is None else None
+    verdict = judge(selection(), estimate=estimate, transition=T)
+    assert verdict.word in ("unchecked", "do not trust")
+    assert verdict.tone in ("amber", "red")
+
+
+def test_a_network_that_tells_nothing_refutes_trust():
+    verdict = judge(selection(), estimate=counted(tells_nothing=True))
+    assert (verdict.word, verdict.tone) == ("do not trust", "red")
+    assert "no more than chance" in verdict.headline
+
+
+def test_estimated_rates_refute_only_where_the_low_end_breaks_the_ranking():
+    assert judge(selection(), estimate=counted(rate=0.6, low=0.45)).word == "unchecked"
+    broken = judge(selection(), estimate=counted(rate=0.6, low=0.55))
+    assert broken.word == "do not trust"
     assert (
-        "label 'dog': true 'cat' examples get it with probability 0.60, true 'dog' ones with 0.40, "
-        "so a wrong 'dog' that is truly 'cat' has no larger loss than a right one." in text
+        "100.0 % of them carry labels whose wrong examples are not ranked last ('cat', 'dog', 'bird')"
+        in broken.headline
     )
-    assert "true 'bird': labelled 'airplane' (0.60) at least as often as 'bird' (0.40)" in text
-    assert rows_of(text)[0].split() == ["cat", "-0.200", "0.000", "BREAKS", "ERRS"]
 
 
-def test_the_boundary_is_a_break():
-    verdict = check(tr.structured(0.5), CIFAR10)
-    assert verdict.trust == "do not trust"
-    assert verdict.column_breaks[0] == Break("cat", "dog", 0.5, 0.5)
-    assert rows_of(str(verdict))[0].split()[1] == "0.000"
+def test_a_break_under_few_of_the_kept_labels_is_named_and_forbids_nothing():
+    T = [[0.4, 0.6, 0.0], [0.1, 0.9, 0.0], [0.45, 0.0, 0.55]]  # label cat: true birds get it more often than cats
+    few = judge(selection(kept=(4, 60, 60)), transition=T)
+    assert few.word == "unchecked"
+    assert few.reasons[0].startswith("The ranking breaks for 'cat'; leave these out (3.2 % of the kept)")
+    assert few.reasons[1].startswith("A classifier fitted to all labels errs on 1 of 3 true classes ('cat')")
+    assert judge(selection(), transition=T).word == "do not trust"
 
 
-def test_row_failure_alone_leaves_the_ranking_trusted():
-    verdict = check([[0.4, 0.6, 0], [0.1, 0.8, 0.1], [0, 0, 1]], ["cat", "dog", "bird"])
-    assert verdict.trust == "caution"
-    assert verdict.headline.startswith("Trust the ranking, but not a classifier fitted to all labels")
-    assert verdict.headline.endswith("errs on 1 of 3 true classes ('cat').")
-    assert verdict.ranking_holds == (True, True, True)
-    assert verdict.classifier_holds == (False, True, True)
-    assert verdict.row_breaks == (Break("cat", "dog", 0.6, 0.4),)
-    assert "Where the ranking breaks" not in str(verdict)
+def test_only_rates_known_says_nothing_of_the_theory():
+    verdict = judge(selection())
+    assert verdict.word == "unchecked"
+    assert verdict.reasons == ("Only noise rates were given, not T, so the theory says nothing.",)
 
 
-def test_breaks_and_facts_agree_for_random_matrices():
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        verdict = check(rng.dirichlet(np.full(5, 0.5), size=5))
-        assert (verdict.trust != "do not trust") == all(verdict.ranking_holds) == (not verdict.column_breaks)
-        broken = {name for name, good in zip(verdict.classes, verdict.ranking_holds, strict=True) if not good}
-        assert {b.label for b in verdict.column_breaks} == broken
-        errs = {name for name, good in zip(verdict.classes, verdict.classifier_holds, strict=True) if not good}
-        assert {b.true for b in verdict.row_breaks} == errs
-        excess = [b.flipped - b.kept for b in verdict.column_breaks]
-        assert excess == sorted(excess, reverse=True)
+def test_nothing_kept_is_nothing_to_rely_on():
+    assert "nothing is kept" in judge(selection(kept=(0, 0, 0))).headline
 
 
-def test_many_classes_are_summed_up():
-    verdict = check(tr.uniform(1.0, 100))
-    text = str(verdict)
-    assert len(rows_of(text)) == 21
-    assert "and 80 more, with margins of 0.000 or above: the ranking holds in 0 of them, the classifier in 0." in text
-    assert text.count("and 9,880 more such pairs.") == 2
-    assert "100 of 100 labels ('0', '1', '2' and 97 more)" in verdict.headline
-    assert len(verdict.column_breaks) == 9900
+def test_answers_prove_a_lower_end_rounded_down():
+    verdict = judge(selection(), checked=answers(0.95096, 0.99))
+    assert (verdict.word, verdict.tone) == ("checked", "green")
+    assert verdict.headline == "Checked: at least 95.0 % of the kept labels are right (50 of 60 looked at were)."
 
 
-def test_to_dict_survives_json_and_keeps_names():
-    verdict = check(tr.structured(0.6), CIFAR10)
+def test_between_the_ends_it_says_what_is_proved_and_what_would_settle_it():
+    verdict = judge(selection(), checked=answers(0.88, 0.97))
+    assert (verdict.word, verdict.tone) == ("checked", "amber")
+    assert "at least 88.0 % of the kept labels are right" in verdict.headline
+    assert verdict.headline.endswith("That is less than the 95.0 % asked for. About 30 more answers would settle it.")
+
+
+def test_an_upper_end_below_the_promise_is_red():
+    verdict = judge(selection(), checked=answers(0.7, 0.9401))
+    assert (verdict.word, verdict.tone) == ("do not trust", "red")
+    assert "at most 94.1 % of them are right, where 95.0 % are asked for" in verdict.headline
+
+
+def test_the_promise_is_the_users():
+    assert judge(selection(), checked=answers(0.88, 0.97), promise=0.85).tone == "green"
+    for bad in (0, 1, 1.2, -0.1):
+        with pytest.raises(InputError, match="The promise is"):
+            judge(selection(), promise=bad)
+
+
+def test_a_proof_by_answers_outranks_what_noisy_labels_refute_but_no_answer_does_not():
+    refuted = counted(tells_nothing=True)
+    assert judge(selection(), estimate=refuted, checked=answers(0.96, 0.99)).tone == "green"
+    assert judge(selection(), estimate=refuted, checked=answers(0.9, 0.99)).tone == "red"
+    none = Checked(Interval(0.5, 0.0, 1.0), 0, 0, np.zeros(3, int))
+    assert judge(selection(), checked=none).word == "unchecked"
+
+
+def test_classes_with_few_answers_are_named_as_not_checked():
+    verdict = judge(selection(kept=(40, 40, 3)), checked=answers(0.96, 0.99, of_class=(19, 20, 3)))
+    assert "Not checked, with fewer than 20 answers each: 'cat'." in verdict.limits
+
+
+def test_a_matrix_is_judged_per_class_and_never_checked():
+    good = check(tr.uniform(0.5, 3), NAMES)
+    assert good.word == "unchecked"
+    assert good.headline.startswith("The ranking works for this matrix: under every label")
+    assert "less than 0.250 from ideal" in good.headline
+    assert "cat" in str(good)
+    bad = check(tr.structured(0.6))
+    assert bad.word == "do not trust"
+    assert bad.headline.startswith("Do not trust the ranking: under 2 of 10 labels ('3', '5')")
+    errs = check([[0.4, 0.6, 0], [0.1, 0.8, 0.1], [0, 0, 1]], NAMES)
+    assert errs.reasons == ("A classifier fitted to all labels errs on 1 of 3 true classes ('cat').",)
+
+
+def test_everything_survives_json():
+    verdict: Judgement = judge(selection(), transition=tr.uniform(0.3, 3), checked=answers(0.9, 0.97))
     facts = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
-    assert facts["headline"] == verdict.headline
-    assert facts["trust"] == "do not trust"
-    assert facts["classes"] == CIFAR10
-    assert facts["column_breaks"][0] == {
-        "true": "cat",
-        "label": "dog",
-        "flipped": pytest.approx(0.6),
-        "kept": pytest.approx(0.4),
-    }
-    assert facts["ranking_holds"][3] is False
-
-
-def test_hostile_names_stay_on_their_line():
-    names = ["cat\nrm", "\x1b[31mred\x1b[0m", "\u202edog\u2028", "x" * 500, ""]
-    plain = str(check(tr.uniform(1.0, 5), ["a", "b", "c", "d", "e"]))
-    text = str(check(tr.uniform(1.0, 5), names))
-    assert len(text.splitlines()) == len(plain.splitlines())
-    assert all(c.isprintable() for line in text.split("\n") for c in line)
-
-
-def test_names_must_fit():
-    with pytest.raises(InputError, match="2 class names were given for a transition matrix of 3 classes"):
-        check(tr.uniform(0.1, 3), ["a", "b"])
-    with pytest.raises(InputError, match="Row 1"):
-        check([[1, 0], [0.2, 0.2]])
+    assert facts["word"] == "checked"
+    assert facts["precision"]["low"] == 0.9
+    assert facts["theory"]["ranking_holds"] == [True, True, True]

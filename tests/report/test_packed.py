@@ -12,6 +12,7 @@ import pytest
 
 from smallloss.data.dataset import Dataset, Unreadable
 from smallloss.noise.choose import select
+from smallloss.noise.verdict import judge
 from smallloss.report import page as pages
 from smallloss.report.packed import BUDGET, Packed, packed
 from smallloss.report.page import page
@@ -51,7 +52,7 @@ def many(n: int, classes: int = 10, **more: Any) -> Result:
         mean_loss=loss,
         predicted=rng.integers(0, classes, n),
         evidence="mean_loss over stage 1",
-        verdict=None,
+        verdict=judge(parts[0].selection),
         accuracies=[],
         accuracy_on="",
         history=[],

@@ -15,7 +15,8 @@ from PIL import Image
 from smallloss.criterion.ledger import LossLedger
 from smallloss.noise.choose import select
 from smallloss.noise.estimate import estimate
-from smallloss.noise.verdict import check
+from smallloss.noise.intervals import Interval
+from smallloss.noise.verdict import Checked, judge
 from smallloss.report import page as pages
 from smallloss.report.page import page, write_page
 from smallloss.report.pictures import LONGEST_SIDE, borderline, embedded, gallery, thumbnail
@@ -63,7 +64,7 @@ class Reader(HTMLParser):
 def test_says_what_was_found(result: Result) -> None:
     said = Reader(page(result)).said
     assert "pets" in said
-    assert "Trust Trust the ranking: under every label" in said
+    assert "Unchecked The ranking works for this matrix: under every label" in said
     assert "examples in 2 classes 8 likely wrong, 25.0 % 2 set aside, 0.0 % 0 kept, 75.0 % 6" in said
     assert "2 of them were held out: nothing was learned from them. Ranked among themselves, 0 are likely" in said
     assert "likely wrong; of the 6 trained on, 2." in said
@@ -78,16 +79,17 @@ def test_says_what_was_found(result: Result) -> None:
 
 
 @pytest.mark.parametrize(
-    "T, tone, word",
+    "precision, tone, word",
     [
-        ([[0.7, 0.3], [0.3, 0.7]], "green", "Trust"),
-        ([[0.4, 0.6, 0], [0, 1, 0], [0, 0, 1]], "amber", "Trust with care"),
-        ([[0.5, 0.5], [0.5, 0.5]], "red", "Do not trust"),
-        (None, "grey", "No verdict"),
+        (None, "amber", "Unchecked"),
+        (Interval(0.97, 0.96, 0.99), "green", "Checked"),
+        (Interval(0.93, 0.9, 0.97), "amber", "Checked"),
+        (Interval(0.9, 0.8, 0.94), "red", "Do not trust"),
     ],
 )
-def test_the_verdict_has_a_colour_and_a_word(result: Result, T, tone: str, word: str) -> None:
-    result.verdict = None if T is None else check(T)
+def test_the_verdict_has_a_colour_and_a_word(result: Result, precision, tone: str, word: str) -> None:
+    answered = None if precision is None else Checked(precision, 50, 60, np.array([30, 30]))
+    result.verdict = judge(result.parts[0].selection, checked=answered)
     text = page(result)
     assert f'<section class="verdict {tone}"' in text
     assert f'<p class="word">{word}</p>' in text
@@ -184,12 +186,8 @@ def test_the_gallery_shows_the_lowest_label_scores_first(result: Result) -> None
         true_labels=None,
         ids=[f"folder/of/a/very/long/name/{k}.png" for k in range(30)],
     )
-    found = replace(
-        result,
-        dataset=data,
-        predicted=np.ones(30, np.int64),
-        parts=[Part("train", np.arange(30), select(order / 30, labels, noise_rate=0.5))],
-    )
+    part = Part("train", np.arange(30), select(order / 30, labels, noise_rate=0.5))
+    found = replace(result, dataset=data, predicted=np.ones(30, np.int64), parts=[part], verdict=judge(part.selection))
     (cats,) = gallery(found)
     assert (cats.label, cats.likely_wrong, len(cats.shown)) == ("cat", 15, 8)
     worst = np.argsort(-order)[:8]
@@ -270,7 +268,7 @@ def test_the_class_table_has_margin_cutoff_and_plot(result: Result) -> None:
     assert "cat 3 33.3 % 2 0 1 0.40 0.50 100.0 / 100.0 100.0 / 100.0" in said
     assert "dog 3 33.3 % 2 0 1 0.40 0.30 50.0 / 50.0 0.0 / 0.0" in said
     assert text.count('class="spark"') == 2
-    result.verdict = None
+    result.verdict = judge(result.parts[0].selection)
     assert "cat 3 33.3 % 2 0 1 – 0.50" in Reader(page(result)).said
 
 
@@ -329,9 +327,10 @@ def test_estimates_stand_with_their_intervals(result: Result) -> None:
     data = replace(result.dataset, inputs=np.zeros((400, 2), np.float32), labels=labels, true_labels=None, ids=())
     names = np.array(data.classes)
     part = Part("train", np.arange(400), select(1 - g, names[labels], noise_rate=found.noise_rate, classes=names))
-    run = replace(result, dataset=data, parts=[part], estimate=found, mean_loss=g, predicted=truth, verdict=None)
+    verdict = judge(part.selection, estimate=found)
+    run = replace(result, dataset=data, parts=[part], estimate=found, mean_loss=g, predicted=truth, verdict=verdict)
     (whole,) = table_rows(run)
-    low, high = found.overall[1:]
+    _, low, high = found.overall
     assert whole.interval == (low, high)
     assert low < whole.noise_rate < high
     said = Reader(page(run)).said

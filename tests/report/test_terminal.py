@@ -9,6 +9,7 @@ from smallloss.criterion.selection import Selection
 from smallloss.data.dataset import Dataset
 from smallloss.noise.choose import select
 from smallloss.noise.estimate import estimate
+from smallloss.noise.verdict import judge
 from smallloss.report.result import Part, Result
 from smallloss.report.terminal import render
 
@@ -25,7 +26,12 @@ def lines(text: str) -> list[list[str]]:
 
 def test_says_what_was_found(result: Result) -> None:
     text = shown(result)
-    assert text.split("\n\n")[0].replace("\n", " ").strip().startswith("Trust the ranking: under every label")
+    assert (
+        text.split("\n\n")[0]
+        .replace("\n", " ")
+        .strip()
+        .startswith("The ranking works for this matrix: under every label")
+    )
     said = lines(text)
     assert ["Cross", "Entropy", "preact-resnet-18", "50.0", "%", "55.0", "%", "2"] in said
     assert "RSL_WM         resnet-9          90.0 %  90.0 %    1,235  better by 40.0 points" in shown(result, width=90)
@@ -77,7 +83,7 @@ def test_fits_80_columns_without_colour_codes_when_piped(which: str, request: py
 
 
 def test_colours_on_a_terminal(result: Result) -> None:
-    assert "\x1b[1;32mTrust" in shown(result, force_terminal=True, color_system="standard", no_color=False)
+    assert "\x1b[1;33mThe ranking" in shown(result, force_terminal=True, color_system="standard", no_color=False)
 
 
 def test_hostile_names_show_as_they_are(hostile: Result) -> None:
@@ -104,6 +110,7 @@ def test_many_classes_show_the_noisiest(hostile: Result) -> None:
             select(np.linspace(0, 1, 300), np.array(names)[labels], noise_rate=rates, classes=names),
         )
     ]
+    hostile.verdict = judge(hostile.parts[0].selection)
     text = shown(hostile)
     assert "10 more classes, with smaller noise rates, are in report.html." in text
     assert "class-10 " in text

@@ -6,15 +6,9 @@ from typing import Any
 import numpy as np
 
 from smallloss.noise.answers import Answers
-from smallloss.noise.data_verdict import DataVerdict
 from smallloss.noise.intervals import COMBINED, OWN_ANSWERS, Interval, Rates
-from smallloss.noise.known_verdict import KnownVerdict
+from smallloss.noise.verdict import Judgement
 from smallloss.words import percent, quoted
-
-NO_VERDICT = (
-    "This run kept no out-of-sample predictions (an earlier version made it), so the verdict cannot take the answers "
-    "into account: run `smallloss clean` again to get one."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +26,14 @@ class AuditResult:
     rates: Rates  # per class, to select with next
     more: int  # answers that would halve the interval of the noise rate; 0 where nothing is left to ask
     pair: tuple[str, str] | None  # of classes, from which they should come
-    verdict: DataVerdict | KnownVerdict | None  # with the answers in it; None where the run kept too little
+    verdict: Judgement  # with the answers in it
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
         return {
             "run": self.run,
             "words": str(self).splitlines(),
-            "verdict": None if self.verdict is None else self.verdict.to_dict(),
+            "verdict": self.verdict.to_dict(),
             "kept_precision": self.precision.to_dict(),
             "noise_rate": self.noise_rate.to_dict(),
             "classes": self.classes.tolist(),
@@ -51,9 +45,7 @@ class AuditResult:
         }
 
     def __str__(self) -> str:
-        return "\n".join(
-            [*self._counted(), *self._rates(), "", NO_VERDICT if self.verdict is None else str(self.verdict)]
-        )
+        return "\n".join([*self._counted(), *self._rates(), "", str(self.verdict)])
 
     def _counted(self) -> list[str]:
         wrong, answered = self.answers.counts()

@@ -18,8 +18,8 @@ from smallloss.finished import require_same_data
 from smallloss.noise import answers as by_hand
 from smallloss.noise import intervals as proof
 from smallloss.noise.answers import Answers
-from smallloss.noise.data_verdict import DataVerdict
-from smallloss.noise.known_verdict import KnownVerdict, judge_known
+from smallloss.noise.estimate import Estimate
+from smallloss.noise.verdict import Checked, Judgement, judge
 
 CORRECTIONS, RATES = "corrections.csv", "rates.csv"  # what a later run takes
 _STRATA = ("dropped", "kept")
@@ -112,14 +112,13 @@ def _beside(run: Run, answers: Answers, pins: dict[int, int]) -> tuple[int, int]
     return sum(beside), len(beside)
 
 
-def _verdict(run: Run, answers: Answers) -> DataVerdict | KnownVerdict | None:
-    """Of the estimate as the run left it, or of the noise that was given; None where an old run kept too little.
-
-    Answers on dropped examples alone say nothing of the kept ones, so the estimate's own verdict stays.
-    """
-    if run.estimate is None:
-        return judge_known(run.transition, run.noise_rate, run, answers)
-    return None
+def _verdict(run: Run, answers: Answers) -> Judgement:
+    """With the answers on kept examples in it."""
+    wrong, answered = answers.counts()
+    of_class = np.bincount(answers.label[answers.decided & answers.kept], minlength=len(run.classes))
+    checked = Checked(proof.kept_precision(answers), int(answered[0] - wrong[0]), int(answered[0]), of_class)
+    estimate = None if run.estimate is None else Estimate.from_saved(run.estimate | {"classes": run.classes.tolist()})
+    return judge(run, estimate=estimate, transition=run.transition, checked=checked)
 
 
 def _bounds(run: Run) -> tuple[Any, Any]:

@@ -8,8 +8,8 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
+from smallloss.criterion.theory import NAMES_SHOWN
 from smallloss.errors import InputError
-from smallloss.noise.verdict import NAMES_SHOWN
 from smallloss.words import counted, listed, one_line
 
 _CHUNK_BYTES = 1 << 24
@@ -35,7 +35,8 @@ class Dataset:
 
     `kind` is pictures, features, text or table: what the examples were before they became inputs. `shown` is what
     to show of each where the input says nothing to a reader: the text, the row. `notes` are sentences on what was
-    chosen on the way here; `unreadable` has, by its id, each example that could not be.
+    chosen on the way here, `described` those among them on how texts or rows became features; `unreadable` has, by its
+    id, each example that could not be.
 
     `original` are the inputs as they came, where the network sees features of them: those are what a report shows
     and what the fingerprint is of. `sources` are the files of the pictures, where they came from files. `white` is the
@@ -56,6 +57,7 @@ class Dataset:
     kind: str = ""
     shown: Sequence[str] | None = None
     notes: tuple[str, ...] = ()
+    described: tuple[str, ...] = ()
     unreadable: Mapping[str, Unreadable] = field(default_factory=dict)
     original: np.ndarray | None = None
     sources: Sequence[str | bytes] | None = None
@@ -182,7 +184,8 @@ class Dataset:
 
         Without rows for the test part there is none.
         """
-        seen = replace(self._featured(features[: len(self)]), test=None, notes=(*self.notes, note))
+        still = [said for said in self.notes if said not in self.described]
+        seen = replace(self._featured(features[: len(self)]), test=None, notes=(*still, note))
         if self.test is None or len(features) == len(self):
             return seen
         return replace(seen, test=self.test._featured(features[len(self) :]))

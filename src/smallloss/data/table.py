@@ -72,8 +72,9 @@ def table_dataset(table: Any, path: Path, label: str | None = None, test: Any = 
         dataset = replace(dataset, normalisation=(features.mean(0).tolist(), [spread] * features.shape[1]))
     ours = columns_of_export(table.column_names)
     said = ["Columns that an earlier export added are not learned from."] if ours and not written else []
+    described = tuple(notes[1:2] if written else notes)  # the first sentence on texts names their column
     notes = [f"The labels are in the column {column!r}.", *notes, *said]
-    return replace(dataset, kind=kind, shown=shown[0], notes=tuple(notes))
+    return replace(dataset, kind=kind, shown=shown[0], notes=tuple(notes), described=described)
 
 
 def new_rows(path: Path, label: str | None, new: Any) -> tuple[np.ndarray, np.ndarray]:

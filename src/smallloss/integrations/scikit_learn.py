@@ -45,7 +45,7 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
     selection_ : which examples were kept and which are likely wrong; None for methods that select none.
     noise_rate_ : per class, as given or estimated; None where there is no selection.
     estimate_ : the estimated rates with their intervals and notes; None where they were given.
-    verdict_ : what the theory says of the estimate; None where rates were given.
+    verdict_ : what may be relied on, as nobody has checked it; None for methods that select none.
     n_features_in_ : X.shape[1].
     """
 
@@ -97,7 +97,7 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
         self.selection_ = chosen = learned.selection
         self.noise_rate_ = None if chosen is None else chosen.quota.noise_rate
         self.estimate_ = None if found is None else found.estimate
-        self.verdict_ = None if found is None or chosen is None else verdict_of(task, noise, found, chosen)
+        self.verdict_ = None if chosen is None else verdict_of(noise, found, chosen)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ from smallloss.methods.out_of_sample import out_of_sample
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Noise, warm_up
 from smallloss.noise.estimate import Estimate, estimate
-from smallloss.noise.verdict import Verdict, check
+from smallloss.noise.verdict import Judgement, judge
 
 
 @dataclass
@@ -31,6 +31,8 @@ def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> N
     return NoiseFound(noise if noise.prior is not None else replace(noise, prior=found.prior), found, probabilities)
 
 
-def verdict_of(task: Task, noise: Noise, found: NoiseFound | None, selection: Selection) -> Verdict | None:
-    """What the theory says of T, where it is known."""
-    return None if noise.transition is None else check(noise.transition, task.dataset.classes)
+def verdict_of(noise: Noise, found: NoiseFound | None, selection: Selection) -> Judgement:
+    """Before anybody has answered: what T says where it is known, what the estimate says where that is all there is."""
+    return judge(
+        selection, estimate=None if found is None else found.estimate, transition=None if found else noise.transition
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,9 +80,20 @@ def own_backbone(network: Any, name: str, kind: str) -> Backbone:
             network.to(device).eval()
         return network(as_floats(batch, device) if isinstance(batch, np.ndarray) else batch)
 
-    size = getattr(network, "input_size", None)
     prepared = "in 0..1, not normalised" if kind == "pictures" else "as they are"
-    return Backbone(name, features, prepared, size if isinstance(size, int) else None)
+    return Backbone(name, features, prepared, _side(network, name) if kind == "pictures" else None)
+
+
+def _side(network: Any, name: str) -> int | None:
+    """What `input_size` of the user's own says: 224, (224, 224) or, as timm writes it, (3, 224, 224)."""
+    size = getattr(network, "input_size", None)
+    sides = [size] if isinstance(size, int) else list(size)[-2:] if isinstance(size, Sequence) else []
+    if size is None or (sides and all(isinstance(side, int) and side == sides[0] > 0 for side in sides)):
+        return sides[0] if sides else None
+    raise InputError(
+        f"{name} has the input_size {size!r}; pictures are given as squares, so make it one number, such as 224, or "
+        "(224, 224) or (3, 224, 224)."
+    )
 
 
 def as_floats(batch: np.ndarray, device: torch.device) -> torch.Tensor:

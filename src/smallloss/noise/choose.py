@@ -14,7 +14,7 @@ from smallloss.criterion.transition import prior_from_labels, validate
 from smallloss.errors import InputError
 from smallloss.noise.estimate import estimate
 from smallloss.noise.probabilities import label_probability, matrices_of
-from smallloss.noise.verdict import check
+from smallloss.noise.verdict import judge
 from smallloss.values import to_numpy
 
 _DIGITS = 12  # of a noise rate
@@ -100,9 +100,7 @@ def select(
         transition=None if transition is None else validate(transition),
         estimated=found,
     )
-    if transition is not None:
-        return replace(chosen, verdict=check(transition, [str(name) for name in names]))
-    return chosen
+    return replace(chosen, verdict=judge(chosen, estimate=found, transition=transition))
 
 
 def _mean_loss(ledger: LossLedger, notes: list[str]) -> np.ndarray:

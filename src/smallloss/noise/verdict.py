@@ -1,167 +1,211 @@
-"""The verdict: what Lemma 2 and Theorems 1 and 2 say of a transition matrix, class by class, in words."""
+"""The verdict: unchecked, checked, or do not trust. Noisy labels may refute trust, never earn it; answers earn it."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from smallloss.criterion import transition
+from smallloss.criterion.theory import NAMES_SHOWN, Theory, theory_of
+from smallloss.criterion.transition import Matrix, column_dominance
 from smallloss.errors import InputError
-from smallloss.words import listed, one_line, quoted
+from smallloss.noise.answers import Ranked
+from smallloss.noise.estimate import Estimate
+from smallloss.noise.intervals import Interval
+from smallloss.words import listed, percent, quoted
 
-Trust = Literal["trust", "caution", "do not trust"]
+Word = Literal["unchecked", "checked", "do not trust"]
 
-ROWS_SHOWN = 20
-NAMES_SHOWN = 3
-_MARGIN = (
-    "The margin is how much more often a class gets its own label than any other class gets it; the ranking holds "
-    "while the network's outputs are off by less than half of it."
+PROMISE = 0.95  # the share of right labels that the kept ones are asked to reach, if nobody asks for another
+FEW = 20  # answers on the kept examples of a class, below which it is named as not checked
+ONLY_ANSWERS = (
+    "Noisy labels alone cannot show a class most of whose examples carry another's label, nor a mistake that follows a "
+    "rule which the network learns; only answers by hand can."
+)
+CLASS_ALONE = "The theory holds for noise that depends on the true class alone, not on the individual example."
+TELLS_NOTHING = (
+    "the network's predictions agree with the labels no more than chance would, so that it cannot tell right ones from "
+    "wrong ones"
 )
 
 
-@dataclass(frozen=True)
-class Break:
-    """A pair that breaks a condition: true class `true` gets `label` with probability `flipped`.
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """What answers by hand prove of the kept labels."""
 
-    `kept` is what it should stay below: in a column break the T_kk of the label, in a row break the T_ii of
-    the true class.
-    """
-
-    true: str
-    label: str
-    flipped: float
-    kept: float
+    precision: Interval  # the share of right ones among all kept
+    right: int
+    answered: int  # of these, unsure ones included
+    of_class: np.ndarray  # how many of them per class
+    more: int = 0  # answers that would settle it at the rate seen; 0 where none would
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Facts per class in the order of `classes`; `str(verdict)` is the page for a terminal."""
+class Judgement:
+    """`str(verdict)` is the page for a terminal; `word` is one of three, `tone` the colour that says the same."""
 
-    classes: tuple[str, ...]
-    trust: Trust
-    """Not where g* ranks a label wrongly (column dominance); with caution where only a classifier errs (rows)."""
-    ranking_holds: tuple[bool, ...]
-    """Theorem 1, per label: the right examples have a smaller loss than the wrong ones."""
-    classifier_holds: tuple[bool, ...]
-    """Lemma 2, per true class: a network that fits the noisy labels predicts it rightly."""
-    margin: tuple[float, ...]
-    tolerated_epsilon: tuple[float, ...]
-    """Theorem 2, per label: how far a network may be from ideal before its ranking can break."""
-    column_breaks: tuple[Break, ...]
-    row_breaks: tuple[Break, ...]
+    word: Word
+    headline: str
+    reasons: tuple[str, ...]  # what speaks against the kept labels, worst first
+    limits: tuple[str, ...]  # what it cannot know
+    counts: str = ""  # what the networks' predictions say, in a sentence
+    promise: float = PROMISE
+    precision: Interval | None = None  # of the kept labels, by answers
+    theory: Theory | None = None  # of the T that was given
 
     @property
-    def headline(self) -> str:
-        """The verdict in one sentence."""
-        if self.trust == "do not trust":
-            return (
-                f"Do not trust the ranking: under {self._named(self.ranking_holds, 'labels')} a wrongly "
-                "labelled example can have as small a loss as a rightly labelled one."
-            )
-        ranking = (
-            "under every label the right examples have smaller losses than the wrong ones, as long as the "
-            f"network's outputs are less than {min(self.tolerated_epsilon):.3f} from ideal"
-        )
-        if self.trust == "trust":
-            return f"Trust the ranking: {ranking}."
-        return (
-            f"Trust the ranking, but not a classifier fitted to all labels: {ranking}; such a classifier "
-            f"errs on {self._named(self.classifier_holds, 'true classes')}."
-        )
+    def tone(self) -> Literal["green", "amber", "red"]:
+        if self.word == "do not trust":
+            return "red"
+        return "green" if self.precision is not None and self.precision.low >= self.promise else "amber"
+
+    @property
+    def details(self) -> str:
+        """What stands below the headline."""
+        said = [*self.reasons, *filter(None, [self.counts]), *self.limits]
+        return "\n\n".join(["\n".join(said), *([] if self.theory is None else [str(self.theory)])])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
-        facts = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
-        return {"headline": self.headline, **facts}
+        return {
+            **{name: getattr(self, name) for name in ("word", "tone", "headline", "counts", "promise")},
+            **{name: list(getattr(self, name)) for name in ("reasons", "limits")},
+            "precision": None if self.precision is None else self.precision.to_dict(),
+            "theory": None if self.theory is None else self.theory.to_dict(),
+        }
 
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                self.headline,
-                "",
-                *self._table(),
-                *_section("Where the ranking breaks:", self.column_breaks, _column_sentence),
-                *_section("Where a classifier fitted to all labels errs:", self.row_breaks, _row_sentence),
-                "",
-                _MARGIN,
-                "All this assumes noise that depends only on the true class, not on the individual example.",
-            ]
+        return f"{self.headline}\n\n{self.details}"
+
+
+def check(T: ArrayLike, classes: Sequence[str] | None = None) -> Judgement:
+    """Theorems 1 and 2 and Lemma 2 on a matrix alone: whether the ranking works for it, never that it was checked."""
+    theory = theory_of(T, classes)
+    if not all(theory.ranking_holds):
+        broken = theory.named(theory.ranking_holds, "labels")
+        headline = (
+            f"Do not trust the ranking: under {broken} a wrongly labelled example can have as small a loss as a "
+            "rightly labelled one."
         )
-
-    def _named(self, holds: Sequence[bool], noun: str) -> str:
-        failing = [name for name, good in zip(self.classes, holds, strict=True) if not good]
-        return f"{len(failing):,} of {len(self.classes):,} {noun} ({listed(failing, NAMES_SHOWN, quoted)})"
-
-    def _table(self) -> list[str]:
-        order = sorted(range(len(self.classes)), key=lambda k: (round(self.margin[k], 9), self.classifier_holds[k]))
-        shown, rest = order[:ROWS_SHOWN], order[ROWS_SHOWN:]
-        names = [one_line(self.classes[k]) for k in shown]
-        width = max(len("class"), *map(len, names))
-        lines = [f"{'class':<{width}}  margin  may be off by  ranking  classifier"]
-        for k, name in zip(shown, names, strict=True):
-            ranking = "holds" if self.ranking_holds[k] else "BREAKS"
-            classifier = "holds" if self.classifier_holds[k] else "ERRS"
-            numbers = f"{self.margin[k]:6.3f}  {self.tolerated_epsilon[k]:13.3f}"
-            lines.append(f"{name:<{width}}  {numbers}  {ranking:<7}  {classifier}")
-        if rest:
-            lines.append(
-                f"and {len(rest):,} more, with margins of {self.margin[rest[0]]:.3f} or above: the ranking holds in "
-                f"{sum(self.ranking_holds[k] for k in rest)} of them, the classifier in "
-                f"{sum(self.classifier_holds[k] for k in rest)}."
-            )
-        return lines
+        return Judgement("do not trust", headline, _errs(theory), (CLASS_ALONE,), theory=theory)
+    headline = (
+        "The ranking works for this matrix: under every label the right examples have smaller losses than the wrong "
+        f"ones, as long as the network's outputs are less than {min(theory.tolerated_epsilon):.3f} from ideal."
+    )
+    return Judgement("unchecked", headline, _errs(theory), (CLASS_ALONE,), theory=theory)
 
 
-def check(T: ArrayLike, classes: Sequence[str] | None = None) -> Verdict:
-    """The theory's verdict on T (Lemma 2, Theorems 1 and 2); `classes` are the names, in the order of T."""
-    T = transition.validate(T)
-    names = tuple(map(str, range(len(T)) if classes is None else classes))
-    if len(names) != len(T):
-        raise InputError(f"{len(names)} class names were given for a transition matrix of {len(T)} classes.")
-    diagonal = T.diagonal()
-    ranking, classifier = transition.column_dominance(T), transition.row_dominance(T)
-    return Verdict(
-        classes=names,
-        trust="do not trust" if not ranking.all() else "trust" if classifier.all() else "caution",
-        ranking_holds=tuple(ranking.tolist()),
-        classifier_holds=tuple(classifier.tolist()),
-        margin=tuple(transition.margin(T).tolist()),
-        tolerated_epsilon=tuple(transition.tolerated_epsilon(T).tolist()),
-        column_breaks=_breaks(T, np.broadcast_to(diagonal[None, :], T.shape), names),
-        row_breaks=_breaks(T, np.broadcast_to(diagonal[:, None], T.shape), names),
+def judge(
+    selection: Ranked,
+    *,
+    estimate: Estimate | None = None,
+    transition: ArrayLike | None = None,
+    checked: Checked | None = None,
+    promise: float = PROMISE,
+) -> Judgement:
+    """One verdict on all kept labels together, with T given, estimated or neither, with answers or without.
+
+    Red without answers: where the network tells nothing, or where more of the kept than the promise leaves room for
+    carry labels whose ranking breaks (by the T given, or by the low ends of the estimated rates). Answers outrank that.
+    """
+    require_promise(promise)
+    names = [str(name) for name in selection.classes.tolist()]
+    theory = None if transition is None else theory_of(transition, names)
+    kept = np.bincount(selection.class_index[selection.mask], minlength=len(names))
+    refuted, reasons = _refuted(kept, names, estimate, theory, promise)
+    facts: dict[str, Any] = {
+        "counts": "" if estimate is None else estimate.evidence,
+        "promise": promise,
+        "theory": theory,
+    }
+    if checked is None or not checked.answered:
+        word, headline = _unanswered(int(kept.sum()), refuted)
+        limits = (ONLY_ANSWERS, *([] if theory is None else [CLASS_ALONE]))
+        return Judgement(word, headline, tuple(reasons), limits, **facts)
+    word, headline = _answered(checked, promise, refuted)
+    few = [name for name, asked, of in zip(names, checked.of_class, kept, strict=True) if of and asked < min(FEW, of)]
+    limits = (
+        "It holds for all kept labels together, whatever the noise depends on, not for each class.",
+        *([f"Not checked, with fewer than {FEW} answers each: {_some(few)}."] if few else []),
+    )
+    return Judgement(word, headline, tuple(reasons), limits, precision=checked.precision, **facts)
+
+
+def require_promise(promise: float) -> None:
+    if not 0 < promise < 1:
+        raise InputError(f"The promise is {promise:g}: it is a share of right labels, between 0 and 1, such as 0.95.")
+
+
+def _unanswered(kept: int, refuted: str) -> tuple[Word, str]:
+    if refuted:
+        return "do not trust", f"Do not trust the kept labels: {refuted}."
+    return "unchecked", (
+        f"Unchecked: nobody has looked at these labels yet. How many of the {kept:,} kept ones are right, only answers "
+        "by hand can tell (smallloss audit)."
     )
 
 
-def _breaks(T: transition.Matrix, kept: transition.Matrix, names: Sequence[str]) -> tuple[Break, ...]:
-    """The pairs i != j with T_ij >= kept_ij, worst first; ties within rounding count, as in dominance."""
-    excess = np.where(np.eye(len(T), dtype=bool), -np.inf, T - kept)
-    pairs = np.argwhere(excess >= -transition.TIE_TOLERANCE).tolist()
-    pairs.sort(key=lambda pair: -round(excess[pair[0], pair[1]], 9))
-    return tuple(Break(names[i], names[j], float(T[i, j]), float(kept[i, j])) for i, j in pairs)
+def _answered(checked: Checked, promise: float, refuted: str) -> tuple[Word, str]:
+    """Green where the low end reaches the promise, red where the high end lies below it."""
+    low, high = floor(1000 * checked.precision.low) / 1000, ceil(1000 * checked.precision.high) / 1000
+    found = f"{checked.right:,} of {checked.answered:,} looked at were"
+    if checked.precision.high < promise:
+        return "do not trust", (
+            f"Do not trust the kept labels: at most {percent(high)} of them are right, where {percent(promise)} are "
+            f"asked for ({found})."
+        )
+    proved = f"Checked: at least {percent(low)} of the kept labels are right ({found})."
+    if checked.precision.low >= promise:
+        return "checked", proved
+    if refuted:
+        return (
+            "do not trust",
+            f"Do not trust the kept labels: {refuted}, and by hand at least {percent(low)} are right.",
+        )
+    more = f" About {checked.more:,} more answers would settle it." if checked.more else ""
+    return "checked", f"{proved} That is less than the {percent(promise)} asked for.{more}"
 
 
-def _section(title: str, breaks: Sequence[Break], sentence: Callable[[Break], str]) -> list[str]:
-    if not breaks:
-        return []
-    lines = ["", title, *(f"  {sentence(pair)}" for pair in breaks[:ROWS_SHOWN])]
-    if len(breaks) > ROWS_SHOWN:
-        lines.append(f"  and {len(breaks) - ROWS_SHOWN:,} more such pairs.")
-    return lines
+def _refuted(
+    kept: np.ndarray, names: list[str], estimate: Estimate | None, theory: Theory | None, promise: float
+) -> tuple[str, list[str]]:
+    """Why noisy labels alone forbid trust ("" if they do not), and what else speaks against the kept labels."""
+    if not kept.any():
+        return "nothing is kept, so there is nothing to rely on", []
+    if estimate is not None and estimate.tells_nothing:
+        return TELLS_NOTHING, []
+    if theory is not None:
+        holds = np.array(theory.ranking_holds)
+    elif estimate is not None:
+        holds = column_dominance(_at_low_end(estimate))
+    else:
+        return "", ["Only noise rates were given, not T, so the theory says nothing."]
+    failing = _some([name for name, good in zip(names, holds, strict=True) if not good])
+    errs = [] if theory is None else list(_errs(theory))
+    share = kept[~holds].sum() / kept.sum()
+    if share > 1 - promise:
+        return f"{percent(share)} of them carry labels whose wrong examples are not ranked last ({failing})", errs
+    broken = [f"The ranking breaks for {failing}; leave these out ({percent(share)} of the kept)."]
+    return "", (broken if failing else []) + errs
 
 
-def _column_sentence(pair: Break) -> str:
-    true, label = quoted(pair.true), quoted(pair.label)
-    return (
-        f"label {label}: true {true} examples get it with probability {pair.flipped:.2f}, true {label} ones "
-        f"with {pair.kept:.2f}, so a wrong {label} that is truly {true} has no larger loss than a right one."
-    )
+def _at_low_end(estimate: Estimate) -> Matrix:
+    """T as it would be if of every label no more were wrong than the low end of its rate says."""
+    joint = estimate.prior[:, None] * estimate.transition
+    labelled = joint.sum(axis=0)
+    wrong = np.divide(estimate.low, estimate.noise_rate, out=np.zeros_like(labelled), where=estimate.noise_rate > 0)
+    joint *= wrong
+    np.fill_diagonal(joint, labelled * (1 - estimate.low))
+    return joint / np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
 
-def _row_sentence(pair: Break) -> str:
-    true, label = quoted(pair.true), quoted(pair.label)
-    return (
-        f"true {true}: labelled {label} ({pair.flipped:.2f}) at least as often as {true} ({pair.kept:.2f}), "
-        f"so the classifier may call it {label}."
-    )
+def _errs(theory: Theory) -> tuple[str, ...]:
+    if all(theory.classifier_holds):
+        return ()
+    return (f"A classifier fitted to all labels errs on {theory.named(theory.classifier_holds, 'true classes')}.",)
+
+
+def _some(names: list[str]) -> str:
+    return listed(names, NAMES_SHOWN, quoted)

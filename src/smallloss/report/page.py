@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from smallloss import files
-from smallloss.noise.data_verdict import DataVerdict
 from smallloss.report.compare import REFERENCE, compare, shares
 from smallloss.report.confusions import confusions
 from smallloss.report.packed import BUDGET, packed
@@ -18,12 +17,10 @@ from smallloss.report.sparklines import sparklines
 from smallloss.report.summary import (
     called,
     class_rows,
-    headline,
     notes,
     pieces,
     printable,
     table_rows,
-    tone,
     train_part,
 )
 from smallloss.report.templates import environment
@@ -51,7 +48,6 @@ def page(result: Result) -> str:
 
 def _facts(result: Result) -> dict[str, Any]:
     data = result.dataset
-    colour, word = tone(result.verdict)
     *apart, whole = table_rows(result)
     train = train_part(result)
     suspects, nearest = gallery(result), borderline(result)
@@ -61,15 +57,11 @@ def _facts(result: Result) -> dict[str, Any]:
         "classes": len(data.classes),
         "pictures": data.pictures is not None,
         "evidence": printable(result.evidence),
-        "tone": colour,
-        "word": word,
-        "headline": headline(result.verdict),
-        "theory": "" if result.verdict is None else str(result.verdict).partition("\n\n")[2],
+        "verdict": result.verdict,
         "whole": whole,
         "trained_on": apart[0] if apart else whole,
         "held_out": apart[1:],
         "rows": list(zip(class_rows(result, train), sparklines(train.selection), strict=True)),
-        "precision": result.verdict.precision if isinstance(result.verdict, DataVerdict) else None,
         "known": data.true_labels is not None,
         "accuracy_on": printable(result.accuracy_on),
         "reference": called(REFERENCE),

@@ -8,9 +8,8 @@ import numpy as np
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
 from smallloss.data.dataset import Dataset
-from smallloss.noise.data_verdict import DataVerdict
 from smallloss.noise.estimate import Estimate
-from smallloss.noise.verdict import Verdict
+from smallloss.noise.verdict import Judgement
 from smallloss.words import one_line
 
 TRAIN = "train"
@@ -47,7 +46,7 @@ class Result:
     mean_loss: np.ndarray
     predicted: np.ndarray  # codes
     evidence: str  # what the ranking stands on, in words
-    verdict: Verdict | DataVerdict | None  # of T where it is known, else of its estimate
+    verdict: Judgement
     accuracies: list[Accuracy]
     accuracy_on: str  # what they were taken on, in words
     history: list[dict[str, Any]]
@@ -68,8 +67,7 @@ class Result:
         )
         examples = sum(len(part.index) for part in self.parts)
         apart = f", {held_out:,} of them held out" if held_out else ""
-        said = "" if self.verdict is None else f"\n{self.verdict.headline}"
-        return f"{name}: {examples:,} examples{apart}; {wrong:,} likely wrong, {kept:,} kept{said}"
+        return f"{name}: {examples:,} examples{apart}; {wrong:,} likely wrong, {kept:,} kept\n{self.verdict.headline}"
 
     def __repr__(self) -> str:
         return f"<Result of {self.in_short}>"

@@ -7,18 +7,13 @@ from typing import Any
 import numpy as np
 
 from smallloss import methods
-from smallloss.noise.data_verdict import DataVerdict
-from smallloss.noise.verdict import Verdict
+from smallloss.criterion.transition import margin
 from smallloss.report.compare import advice
 from smallloss.report.result import TRAIN, Part, Result
 from smallloss.report.truth import Agreement, Fates, agreement, fates_of
 from smallloss.words import one_line
 
 TRAINED_ON = "trained on"
-_NO_VERDICT = (
-    "No verdict: only noise rates were given, and the theory needs the whole transition matrix T to say whether the "
-    "ranking can be trusted; check some of the kept examples by hand (smallloss audit)."
-)
 _STAGE1 = "Stage 1: Cross Entropy on all labels"
 
 
@@ -57,14 +52,11 @@ def class_rows(result: Result, part: Part) -> list[ClassRow]:
 def _class_facts(result: Result, part: Part) -> tuple[list[Any], list[Any], list[float]]:
     """Per class: the interval of its rate, its margin, its cut-off; None where there is none."""
     nothing: list[Any] = [None] * len(part.selection.classes)
-    found, verdict = result.estimate, result.verdict
+    found, theory = result.estimate, result.verdict.theory
     intervals = nothing if found is None else list(zip(found.low.tolist(), found.high.tolist(), strict=True))
-    known: dict[str, float] = {}
-    if isinstance(verdict, DataVerdict):
-        known = {one.name: one.margin.value for one in verdict.classes}
-    elif verdict is not None:
-        known = dict(zip(verdict.classes, verdict.margin, strict=True))
-    margins = [known.get(str(label)) for label in part.selection.classes]
+    margins = nothing if theory is None else list(theory.margin)
+    if theory is None and found is not None:
+        margins = margin(found.transition).tolist()
     return intervals, margins, part.selection.cutoff.tolist()
 
 
@@ -109,20 +101,6 @@ def notes(result: Result) -> list[str]:
     """What a reader must know, each thing once."""
     said = [*advice(result.accuracies), *result.notes, *train_part(result).selection.notes]
     return [printable(note) for note in dict.fromkeys(said)]
-
-
-def headline(verdict: Verdict | DataVerdict | None) -> str:
-    return _NO_VERDICT if verdict is None else verdict.headline
-
-
-def tone(verdict: Verdict | DataVerdict | None) -> tuple[str, str]:
-    """The verdict's colour, and the word that says the same without one."""
-    if verdict is None:
-        return "grey", "No verdict"
-    care = "Take care" if isinstance(verdict, DataVerdict) else "Trust with care"
-    return {"trust": ("green", "Trust"), "caution": ("amber", care), "do not trust": ("red", "Do not trust")}[
-        verdict.trust
-    ]
 
 
 def called(name: str) -> str:

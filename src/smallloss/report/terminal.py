@@ -13,11 +13,9 @@ from smallloss.report.summary import (
     ClassRow,
     called,
     class_rows,
-    headline,
     notes,
     printable,
     table_rows,
-    tone,
     train_part,
 )
 from smallloss.words import percent
@@ -29,16 +27,17 @@ if TYPE_CHECKING:
 CLASSES_SHOWN = 20
 NET_SHOWN = 20  # letters: ours are shorter
 _TO_LOOK_AT = 100  # examples: what a person goes through in a quarter of an hour
-_STYLES = {"green": "bold green", "amber": "bold yellow", "red": "bold red", "grey": "bold"}
+_STYLES = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
 
 
 def render(result: Result, console: "Console", folder: str | Path | None = None) -> None:
     """Print the result. Names are handed to rich as Text, so that `[red]` in a name is just a name."""
     from rich.text import Text
 
-    colour, _ = tone(result.verdict)
     console.print()
-    console.print(Text(headline(result.verdict), style=_STYLES[colour]))
+    console.print(Text(result.verdict.headline, style=_STYLES[result.verdict.tone]))
+    if result.verdict.counts:
+        console.print(Text(printable(result.verdict.counts)))
     if result.accuracies:
         console.print()
         console.print(_methods(result))

@@ -1,0 +1,43 @@
+"""Does what is said of noisy labels hold? Measured on the cells that trust_cells.py made, a line for each figure.
+
+    python benchmarks/trust.py --cells FOLDER [PART ...] [--only TEXT]
+
+The parts:
+
+    estimate    rates, flags and intervals beside the estimate before it, cleanlab, "the prediction is not the label"
+    verdict     what is said without answers
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import trust_estimate
+import trust_verdict
+from common import RESULTS, record
+from trust_tools import Cell, Row, cells
+
+PARTS: dict[str, Callable[[Cell], Iterator[Row]]] = {
+    "estimate": trust_estimate.measure,
+    "verdict": trust_verdict.measure,
+}
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("parts", nargs="*", help="all of them, if none is named")
+    options.add_argument("--cells", type=Path, required=True)
+    options.add_argument("--only", default="", help="cells whose file's name holds this")
+    options.add_argument("--out", type=Path, default=RESULTS / "trust.jsonl")
+    asked = options.parse_args()
+    for part in asked.parts or PARTS:
+        begun = time.perf_counter()
+        for cell in cells(asked.cells, asked.only):
+            for row in PARTS[part](cell):
+                record(asked.out, {"part": part} | row)
+        print(f"{part}: {time.perf_counter() - begun:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

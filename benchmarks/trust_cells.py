@@ -1,0 +1,223 @@
+"""Cells: what the networks of a run say of one set under one noise, kept, so that rules need no training again.
+
+    python benchmarks/trust_cells.py --out FOLDER --fashion IDX --cifar FOLDER --people NPZ --cifar-n NPZ --comments CSV
+
+A file per (set, noise, seed); what is there already is left alone. Of n examples, 20 % are held out, their labels as
+noisy as the others'. In each file: `facts` (JSON: family, name, noise, kind, seed, seconds, the estimate and what was
+kept by the code that made the cell), labels, true, train, held_out; A0, A1, B0, B1: [n, c], predictions of the half
+networks of two splits, NaN where a network had learnt; score (high is suspicious) and stage1 [n, c], of stage 1; rsl
+[n, c], of the network that learnt what was kept; features and seen: components of stage 1's last hidden layer, and of
+its inputs; kept and issue by the code that made the cell.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from common import commit
+from smallloss.criterion.selection import SAFETY_LEVEL
+from smallloss.data.dataset import Dataset
+from smallloss.data.duplicates import duplicate_groups
+from smallloss.data.protocol import hold_out
+from smallloss.errors import TooFewError
+from smallloss.learning.inference import outputs
+from smallloss.learning.networks import Network
+from smallloss.learning.stage import Stage
+from smallloss.learning.task import Task
+from smallloss.methods import fitting, rsl
+from smallloss.methods.out_of_sample import HalfTraining
+from smallloss.methods.presets import Settings
+from smallloss.methods.small_loss import Learned, Noise, new_network, warm_up
+from smallloss.noise.estimate import estimate
+from smallloss.outcome import parts_of
+from trust_sets import MADE, Labelled, Noisy, Places, components, real, seen_inputs, sources
+
+_AT_THE_END = {f"{stage}.evaluate_every": 1000 for stage in ("stage1", "rsl")}
+PEOPLE = ("one person", "majority of three", "majority of all")
+QUICK = ("texts", "texts, 400", "wine", "breast cancer", "mixed columns", "made up", "digits, table", "digits, 300")
+ONLY_PAIRWISE = ("breast cancer",)  # of two classes: structured noise is the same
+DEAR = ("uniform:0.4", "hard:0.2", "none")  # where a cell takes minutes
+
+
+def plan() -> Iterator[tuple[str, str, int]]:
+    """(set, noise, seed), those first that say the most for their time."""
+    yield from (("YouTube comments", "", seed) for seed in range(3))
+    yield from ((name, noise, 0) for name in (*QUICK, "digits") for noise in made(name))
+    yield from (("Fashion-MNIST, 600", noise, 0) for noise in MADE)
+    yield from ((name, "", 0) for name in (*PEOPLE, "CIFAR-10N"))
+    yield from ((name, noise, seed) for seed in (1, 2) for name in QUICK for noise in made(name))
+    yield from (("Fashion-MNIST, 3,000", noise, 0) for noise in MADE)
+    yield from (("CIFAR-10, 3,000", noise, 0) for noise in DEAR)
+    for seed in (1, 2):
+        yield from ((name, "", seed) for name in (*PEOPLE, "CIFAR-10N"))
+        yield from (("digits", noise, seed) for noise in MADE)
+        yield from ((name, noise, seed) for name in ("Fashion-MNIST, 600", "Fashion-MNIST, 3,000") for noise in DEAR)
+
+
+def made(name: str) -> Iterator[str]:
+    yield from (noise for noise in MADE if not (name in ONLY_PAIRWISE and noise.startswith("structured")))
+
+
+def halves(task: Task, split: int) -> np.ndarray:
+    """As the run halves its training rows (split 0), and a second time apart from it (split 1)."""
+    labels = task.dataset.labels[task.train]
+    shuffled = task.draws.permutations("halves", [split], len(labels))[0].cpu().numpy()
+    order = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    half = np.empty(len(labels), dtype=np.int64)
+    half[order] = np.arange(len(labels)) % 2
+    _, first, member = np.unique(duplicate_groups(task.dataset)[task.train], return_index=True, return_inverse=True)
+    return half[first[member]]
+
+
+def half_networks(task: Task, settings: Settings, split: int) -> list[np.ndarray]:
+    """Of each half of a split, the predictions for everything its network had not learnt; NaN elsewhere."""
+    recipe = replace(settings.stage1, epochs=max(2, round(settings.half_epochs * settings.stage1.epochs)))
+    recipe = replace(recipe, evaluate_every=recipe.epochs)
+    half, found = halves(task, split), []
+    for which in (0, 1):
+        name = f"half{which}" if split == 0 else f"half{which} of {split}"
+        others = np.concatenate([task.train[half != which], task.held_out])
+        objective = HalfTraining(task, name, task.train[half == which], others, recipe)
+        record = settings.scored_epochs(recipe.epochs)
+        Stage(task, name, objective, recipe, [new_network(task, settings.net, name)], record=record).fit()
+        P = np.full((len(task.dataset), task.classes), np.nan, np.float32)
+        P[others] = (objective.total / objective.epochs).cpu().numpy()
+        found.append(P)
+    return found
+
+
+def last_hidden(task: Task, network: Network) -> np.ndarray:
+    """What the last layer is given of every example."""
+    *_, head = (part for part in network.module.modules() if isinstance(part, nn.Linear))
+    given: list[torch.Tensor] = []
+    hook = head.register_forward_pre_hook(lambda _, inputs: given.append(inputs[0].detach().clone()))
+    try:
+        for start in range(0, len(task.dataset), 500):  # one chunk at a time, so that no row comes twice
+            rows = np.arange(start, min(start + 500, len(task.dataset)))
+            outputs(task, network, task.dataset, rows)
+    finally:
+        hook.remove()
+    return torch.cat(given).cpu().numpy()
+
+
+def divided(data: Dataset, seed: int) -> np.ndarray:
+    train, held_out = hold_out(data, seed, groups=duplicate_groups(data))
+    return train if len(held_out) else hold_out(data, seed)[0]
+
+
+def make(one: Labelled, seed: int) -> dict[str, Any]:
+    """Everything of a cell, by the path that a run takes."""
+    data, seconds = one.data, {}
+    task = Task(data, divided(data, seed), {}, seed=seed, device=torch.device("cpu"))
+    settings = fitting.choose(None, "cpu", data, changes=_AT_THE_END)
+    begun = time.perf_counter()
+
+    def lap(name: str) -> None:
+        nonlocal begun
+        seconds[name] = time.perf_counter() - begun
+        begun = time.perf_counter()
+
+    stage1 = warm_up(task, settings)
+    assert stage1.ledger is not None
+    lap("stage1")
+    A0, A1 = half_networks(task, settings, 0)
+    lap("halves")
+    B0, B1 = half_networks(task, settings, 1)
+    lap("halves again")
+    everything = np.arange(len(data))
+    g = outputs(task, stage1.network, data, everything)
+    found, noise = as_it_estimates(task, np.nanmean([A0, A1], axis=0), g)
+    begun = time.perf_counter()
+    learned = learn(task, settings, noise)
+    lap("rsl")
+    kept, issue = (np.zeros(len(data), bool) for _ in range(2))
+    score = stage1.ledger.score(settings.score)
+    for part in parts_of(task, settings, noise, replace(learned, score=score)):
+        kept[part.index], issue[part.index] = part.selection.mask, part.selection.is_label_issue
+    facts = {
+        "family": one.family, "name": one.name, "noise": one.noise, "kind": one.kind, "seed": seed, "n": len(data),
+        "classes": list(data.classes), "commit": commit(), "seconds": seconds, "learned": learned.method, **found,
+    }  # fmt: skip
+    assert data.true_labels is not None
+    features = components(last_hidden(task, stage1.network))
+    return {
+        "facts": np.array(json.dumps(facts)), "labels": data.labels, "true": data.true_labels, "train": task.train,
+        "held_out": task.held_out, "A0": A0, "A1": A1, "B0": B0, "B1": B1, "score": score, "kept": kept,
+        "issue": issue, "stage1": g.astype(np.float32), "features": features.astype(np.float16),
+        "rsl": outputs(task, learned.fitted.network, data, everything).astype(np.float32),
+        "seen": components(seen_inputs(data)).astype(np.float16),
+    }  # fmt: skip
+
+
+def as_it_estimates(task: Task, P: np.ndarray, g: np.ndarray) -> tuple[dict[str, Any], Noise]:
+    """The rates that the code which makes the cell finds, from the first split, as a run does."""
+    rows, labels = task.train, task.dataset.labels
+    found = estimate(
+        P[rows].astype(np.float64),
+        np.array(task.dataset.classes)[labels[rows]],
+        classes=task.dataset.classes,
+        contradicted=g.argmax(1)[rows] != labels[rows],
+        seed=task.seed,
+    )
+    share = np.bincount(labels[rows], minlength=task.classes) / len(rows)
+    upper = found.upper(SAFETY_LEVEL)
+    overall = [float(found.noise_rate @ share), *np.quantile(found.draws @ share, (0.05, 0.95)).tolist()]
+    facts = {name: getattr(found, name).tolist() for name in ("noise_rate", "low", "high", "prior")}
+    facts |= {"upper": upper.tolist(), "overall": overall, "weak": bool(found.weak), "evidence": found.evidence}
+    return {"found": facts}, Noise(found.noise_rate, prior=found.prior, upper=upper)
+
+
+def learn(task: Task, settings: Settings, noise: Noise) -> Learned:
+    """What RSL learns; plain cross entropy where it keeps too little to learn from, as in a run."""
+    try:
+        return rsl.train(task, settings, noise)
+    except TooFewError:
+        stage1 = warm_up(task, settings)
+        return Learned("cross_entropy", settings.net, stage1, ledger=stage1.ledger)
+
+
+def write(path: Path, arrays: dict[str, Any]) -> None:
+    """Whole or not at all."""
+    part = path.with_suffix(".part")
+    with part.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    part.replace(path)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--out", type=Path, required=True)
+    for field in fields(Places):
+        options.add_argument(f"--{field.name.replace('_', '-')}", type=Path)
+    asked = options.parse_args()
+    places = Places(**{field.name: getattr(asked, field.name) for field in fields(Places)})
+    every = sources(places)
+    asked.out.mkdir(parents=True, exist_ok=True)
+
+    @lru_cache(maxsize=4)
+    def noisy(name: str, seed: int) -> Noisy:
+        family, pick = every[name]
+        return Noisy(family, name, pick(seed), seed)
+
+    torch.set_num_threads(1)
+    for name, noise, seed in plan():
+        path = asked.out / f"{name} {noise} {seed}.npz".replace(", ", " ").replace(":", "").replace(" ", "-")
+        if not path.exists():
+            one = noisy(name, seed).labelled(noise) if noise else real(places, name, seed)
+            begun = time.process_time()
+            write(path, make(one, seed))
+            wrong = float((one.data.labels != one.data.true_labels).mean())
+            print(f"{path.stem}: {wrong:.3f} wrong, {time.process_time() - begun:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
