@@ -6,7 +6,7 @@ from typing import Any
 from results_tools import latest, lines, made, table
 
 RULES = (
-    "now", "now, held-out part too", "now, two splits", "before", "cleanlab", "prediction is not the label",
+    "now", "now, two splits", "before", "cleanlab", "prediction is not the label",
     "the true shares",
 )  # fmt: skip
 NOT_COUNTED = ("shuffled", "function of the input")  # in the coverage of intervals: nothing can be known of them
@@ -38,7 +38,7 @@ def _estimate() -> str:
     intervals = [
         [rule, *(f"{_mean(counted, rule, key):.3f}" for key in ("covered", "width", "covered_per_label",
                                                                 "width_per_label"))]
-        for rule in RULES[:4]
+        for rule in RULES[:3]
     ]  # fmt: skip
     return (
         "## The estimate on the cells (`trust.jsonl`)\n\nSets with real and made wrong labels (`trust_sets.py`), the "
@@ -48,7 +48,7 @@ def _estimate() -> str:
         + table(head, body)
         + "\nBy family of sets; `chosen on the others`: of six rules on the same counts the one with the least error "
         "on all other families, so that no family chose what it is judged by:\n\n"
-        + table(["family", "now", *RULES[3:6], "chosen on the others", "which"], list(_families(rows)))
+        + table(["family", "now", *RULES[2:5], "chosen on the others", "which"], list(_families(rows)))
         + "\nThe 90 % interval of the overall rate, and those of the labels, over the "
         f"{len(counted)} sets whose labels were not shuffled and not made by a rule of the input:\n\n"
         + table(["estimate", "covers the overall rate", "width", "covers a label's rate", "width"], intervals)
@@ -88,7 +88,7 @@ def _families(rows: list[Row]) -> Iterable[list[str]]:
         chosen = min(candidates, key=lambda rule: _mean(others, rule, "mae"))
         yield [
             f"{family} ({len(mine)})",
-            *(_three(mine, rule, shows_f1=True) for rule in ("now", *RULES[3:6], chosen)),
+            *(_three(mine, rule, shows_f1=True) for rule in ("now", *RULES[2:5], chosen)),
             chosen.removeprefix("rule: "),
         ]
 

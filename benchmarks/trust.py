@@ -6,6 +6,8 @@ The parts:
 
     estimate    rates, flags and intervals beside the estimate before it, cleanlab, "the prediction is not the label"
     verdict     what is said without answers
+    audits      400 simulated audits of what is kept, stopped at the first green or red, at four promises
+    interval    of the real sets: does it hold at every look, how many answers does the score save
 """
 
 import argparse
@@ -13,7 +15,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import trust_audits
 import trust_estimate
+import trust_interval
 import trust_verdict
 from common import RESULTS, record
 from trust_tools import Cell, Row, cells
@@ -21,6 +25,8 @@ from trust_tools import Cell, Row, cells
 PARTS: dict[str, Callable[[Cell], Iterator[Row]]] = {
     "estimate": trust_estimate.measure,
     "verdict": trust_verdict.measure,
+    "audits": trust_audits.measure,
+    "interval": trust_interval.measure,
 }
 
 

@@ -23,10 +23,9 @@ def measure(cell: Cell) -> Iterator[Row]:
 
 
 def _estimates(cell: Cell) -> dict[str, Estimate]:
-    """As a run does; with what is held out, which both networks judge; and with a second split of the training part."""
+    """As a run does; and with a second split of the training part, as much training again."""
     return {
         "now": cell.found,
-        "now, held-out part too": estimate(cell.halves[:2], cell.labels, classes=range(cell.c)),
         "now, two splits": estimate(cell.halves, cell.labels, classes=range(cell.c)),
     }
 

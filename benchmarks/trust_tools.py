@@ -87,8 +87,8 @@ class Cell:
 
     @cached_property
     def found(self) -> Estimate:
-        """As a run estimates: the training part, each row by the network of the other half."""
-        return estimate(self.halves[:2, self.train], self.labels[self.train], classes=range(self.c))
+        """As a run estimates: a training row by the network of the other half, what is held out by both."""
+        return estimate(self.halves[:2], self.labels, classes=range(self.c))
 
     @cached_property
     def now(self) -> "Chosen":
