@@ -65,13 +65,14 @@ class Bets:
         sums = [np.cumsum(x, axis=1) - x for x in (y.sum(2), f.sum(2), (f * f).sum(2), (f * y).sum(2))]
         self.before, self.left = sums[0], size - n
         mean = float(score.mean())
-        slope = package._slope(n, *sums, mean * (1 - mean) + 1e-9)
+        mean = 1 - mean if mirrored else mean
+        slope, rest = package._Line.of(n, sums[0], sums[1], sums[2], sums[3], mean)
         self.offset = slope[:, :, None] * (f - centre[:, :, None])
         self.top = slope * (largest - centre)
-        rate = (self.before + package.PRIOR * (1 - mean if mirrored else mean)) / (n + package.PRIOR)
-        z2 = 2 * self.log_reward / package.AHEAD
+        rate = (self.before + package.PRIOR * mean) / (n + package.PRIOR)
+        z2 = 2 * self.log_reward / package.AHEAD * rest
         gap = rate - (rate + z2 / 2 - np.sqrt(z2 * (rate * (1 - rate) + z2 / 4))) / (1 + z2)
-        self.bet = z2 / gap
+        self.bet = z2 / rest / gap
         self.most = np.where(n == 0, package.FIRST, package.MOST)
 
     def refuted(self, total: float | np.ndarray) -> np.ndarray:

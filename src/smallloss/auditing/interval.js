@@ -1,7 +1,7 @@
 // The interval of a check by hand, digit for digit as noise/blocks.py has it (the reasons and the proof stand there).
 // blocks: what Blocks.to_dict wrote. answers: a Map from row to true (right), false (wrong) or null (unsure).
 
-const AHEAD = 150, PRIOR = 5, FIRST = 0.5, MOST = 0.99, STEEPEST = 1.5;
+const AHEAD = 150, PRIOR = 2, FIRST = 0.5, MOST = 0.99;
 
 export function anytime(blocks, answers, { level, rightKnown = 0, known = 0 }) {
   const done = complete(blocks, answers), size = blocks.size;
@@ -30,7 +30,8 @@ export function answersNeeded(blocks, answers, promise, { level, rightKnown = 0,
 
 // --- what was answered -------------------------------------------------------------------------------------
 
-function complete(blocks, answers) {
+// How many blocks are answered in full, before the first that is not.
+export function complete(blocks, answers) {
   const open = blocks.rows.findIndex((rows) => !rows.every((row) => answers.has(row)));
   return open < 0 ? blocks.rows.length : open;
 }
@@ -43,7 +44,7 @@ function said(blocks, answers, done, unsure) {
 function line(blocks, answers, done) {
   const sums = new Sums(), y = said(blocks, answers, done, NaN);
   y.forEach((block, b) => block.forEach((v, g) => { if (!Number.isNaN(v)) sums.add(v, blocks.prediction[b][g]); }));
-  return { slope: sums.n ? sums.slope(ridge(blocks)) : 1, at: sums.y / sums.n, mean: sums.f / sums.n };
+  return { slope: sums.n ? sums.line(blocks.centre[0]).slope : 1, at: sums.y / sums.n, mean: sums.f / sums.n };
 }
 
 function guess(blocks, answers, done) {
@@ -60,18 +61,14 @@ function guess(blocks, answers, done) {
 const sum = (list) => list.reduce((a, b) => a + b, 0);
 const within = (x, low, high) => Math.min(Math.max(x, low), high);
 
-function ridge(blocks) {
-  const mean = blocks.size ? blocks.centre[0] : 0.5;
-  return mean * (1 - mean) + 1e-9;
-}
-
 class Sums {
   n = 0; y = 0; f = 0; ff = 0; fy = 0;
   add(y, f) { this.n += 1; this.y += y; this.f += f; this.ff += f * f; this.fy += f * y; }
-  slope(ridge) {
-    const n = Math.max(this.n, 1);
-    const slope = (this.fy - (this.f * this.y) / n + ridge) / (this.ff - (this.f * this.f) / n + ridge);
-    return within(slope, 0, STEEPEST);
+  line(mean) {
+    const n = Math.max(this.n, 1), worth = mean * (1 - mean) + 1e-9;
+    const ff = this.ff - (this.f * this.f) / n, fy = this.fy - (this.f * this.y) / n, yy = this.y - (this.y * this.y) / n;
+    const slope = within((fy + worth) / (ff + worth), 0, 1);
+    return { slope, rest: 1 - within(((2 * fy - slope * ff) * slope) / (yy + PRIOR * worth), 0, 0.9) };
   }
 }
 
@@ -83,15 +80,15 @@ class Bets {
     this.size = blocks.size;
     this.reward = Math.log(2 / (1 - level));
     this.steps = y.map((block, b) => {
-      const before = { asked: sums.n, right: sums.y }, slope = sums.slope(ridge(blocks));
+      const before = { asked: sums.n, right: sums.y }, { slope, rest } = sums.line(mean);
       const f = blocks.prediction[b].map(turn), centre = turn(blocks.centre[b]), said = block.map(turn);
-      const rate = (sums.y + PRIOR * mean) / (sums.n + PRIOR), z2 = (2 * this.reward) / AHEAD;
+      const rate = (sums.y + PRIOR * mean) / (sums.n + PRIOR), z2 = ((2 * this.reward) / AHEAD) * rest;
       const gap = rate - (rate + z2 / 2 - Math.sqrt(z2 * (rate * (1 - rate) + z2 / 4))) / (1 + z2);
       const most = sums.n ? MOST : FIRST;
       said.forEach((v, g) => sums.add(v, f[g]));
       return {
         y: said, share: blocks.share[b], offset: f.map((x) => slope * (x - centre)), top: slope * (largest - centre),
-        bet: z2 / gap, most, before: before.right, left: this.size - before.asked, asked: sums.n, right: sums.y,
+        bet: z2 / rest / gap, most, before: before.right, left: this.size - before.asked, asked: sums.n, right: sums.y,
       };
     });
   }
@@ -99,7 +96,7 @@ class Bets {
   capital(total) {
     let log = 0;
     return this.steps.map((s) => {
-      const m = within((total - s.before) / s.left, 0, 1), largest = Math.max(...s.share) * (m + s.top);
+      const m = within((total - s.before) / s.left, 0, 1), largest = Math.max(...s.share) * Math.max(m + s.top, 0);
       const bet = Math.min(s.bet * largest, s.most) / Math.max(largest, 1e-300);
       s.y.forEach((y, g) => {
         const b = bet * s.share[g], p = m + s.offset[g];

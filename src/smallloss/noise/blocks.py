@@ -13,11 +13,10 @@ import numpy as np
 
 from smallloss.noise.intervals import Interval
 
-GROUPS = 10  # questions to a block: few enough to wait for, enough that each block sees the whole range of the score
-AHEAD = 150  # answers at which the bets are the best: half of what somebody in doubt will give, twice the least
-PRIOR = 5  # answers: what the mean score is worth as a first guess of the rate
+GROUPS = 5  # questions to a block: the interval waits for the last of them, and more of them do not narrow it
+AHEAD = 150  # answers that the bets are the best for: between the 72 that prove .95 at least and the 400 at most
+PRIOR = 2  # answers: what the mean score is worth as a first guess of the rate
 FIRST, MOST = 0.5, 0.99  # of the largest admissible bet: in the first block, where the score is all there is, and later
-STEEPEST = 1.5  # slope of the answers on the score
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +131,8 @@ def _line(blocks: Blocks, answers: Mapping[int, bool | None], done: int) -> tupl
     n = len(y)
     if not n:
         return 1.0, float("nan"), float("nan")
-    return float(_slope(n, y.sum(), f.sum(), f @ f, f @ y, _ridge(blocks))), float(y.mean()), float(f.mean())
+    line = _Line.of(n, y.sum(), f.sum(), f @ f, f @ y, float(blocks.centre[0]))
+    return float(line.slope), float(y.mean()), float(f.mean())
 
 
 def _guess(blocks: Blocks, answers: Mapping[int, bool | None], done: int) -> float:
@@ -149,16 +149,22 @@ def _guess(blocks: Blocks, answers: Mapping[int, bool | None], done: int) -> flo
 # --- betting -----------------------------------------------------------------------------------------------
 
 
-def _ridge(blocks: Blocks) -> float:
-    """What a slope of 1 is worth: one answer of the variance that the scores promise."""
-    mean = float(blocks.centre[0]) if blocks.size else 0.5
-    return mean * (1 - mean) + 1e-9
+class _Line(NamedTuple):
+    """Least squares of the answers on the score from the sums of n answers; the slope leans on 1, as one answer would.
 
+    A slope of 1 takes the score at its word, 0 does not believe it: it stays between them. `rest` is the share of the
+    answers' variance that it leaves.
+    """
 
-def _slope(n: Any, y: Any, f: Any, ff: Any, fy: Any, ridge: float) -> Any:
-    """Least squares from the sums of n answers, shrunk towards 1: there the scores are what they say."""
-    n = np.maximum(n, 1)
-    return np.clip((fy - f * y / n + ridge) / (ff - f * f / n + ridge), 0, STEEPEST)
+    slope: Any
+    rest: Any
+
+    @classmethod
+    def of(cls, n: Any, y: Any, f: Any, ff: Any, fy: Any, mean: float) -> "_Line":
+        n, worth = np.maximum(n, 1), mean * (1 - mean) + 1e-9
+        ff, fy, yy = ff - f * f / n, fy - f * y / n, y - y * y / n
+        slope = np.clip((fy + worth) / (ff + worth), 0, 1)
+        return cls(slope, 1 - np.clip((2 * fy - slope * ff) * slope / (yy + PRIOR * worth), 0, 0.9))
 
 
 class _Bets:
@@ -180,29 +186,31 @@ class _Bets:
 
         y, f, w = table(said), table(blocks.prediction), table(blocks.share)
         centre, (least, largest) = blocks.centre[:count], blocks.spread
+        first = float(blocks.centre[0]) if blocks.size else 0.5
         if mirrored:
             y, f, centre, largest = np.where(w > 0, 1 - y, 0), np.where(w > 0, 1 - f, 0), 1 - centre, 1 - least
         self.log_reward = float(np.log(2 / (1 - level)))
         self.size, self.y, self.w = blocks.size, y, w
         asked = (w > 0).sum(1)
         self.asked, self.right = np.cumsum(asked), np.cumsum(y.sum(1))
-        n, right, *sums = (np.cumsum(x) - x for x in (asked, y.sum(1), f.sum(1), (f * f).sum(1), (f * y).sum(1)))
+        sums = (asked, y.sum(1), f.sum(1), (f * f).sum(1), (f * y).sum(1))
+        n, right, f1, f2, fy = (np.cumsum(x) - x for x in sums)
         self.before, self.left = right, blocks.size - n
-        slope = _slope(n, right, *sums, ridge=_ridge(blocks))
+        mean = 1 - first if mirrored else first
+        slope, rest = _Line.of(n, right, f1, f2, fy, mean)
         self.offset = slope[:, None] * (f - centre[:, None])
         self.top = slope * (largest - centre)
-        mean = blocks.centre[0] if blocks.size else 0.5
-        rate = (right + PRIOR * (1 - mean if mirrored else mean)) / (n + PRIOR)
-        # Kelly's bet for the end that AHEAD answers at this rate would prove (Wilson 1927, z^2 = 2 log_reward)
-        z2 = 2 * self.log_reward / AHEAD
+        # Kelly's bet if the end is where AHEAD answers at this rate would have it (Wilson 1927, z^2 = 2 log_reward)
+        rate = (right + PRIOR * mean) / (n + PRIOR)
+        z2 = 2 * self.log_reward / AHEAD * rest
         gap = rate - (rate + z2 / 2 - np.sqrt(z2 * (rate * (1 - rate) + z2 / 4))) / (1 + z2)
-        self.bet = z2 / gap
+        self.bet = z2 / rest / gap
         self.most = np.where(n == 0, FIRST, MOST)
 
     def log_capital(self, total: int) -> np.ndarray:
         """After each block, if `total` of the population are right; infinite once they cannot be."""
         m = np.clip((total - self.before) / self.left, 0, 1)
-        largest = self.w.max(1, initial=0) * (m + self.top)
+        largest = self.w.max(1, initial=0) * np.maximum(m + self.top, 0)
         bet = (np.minimum(self.bet * largest, self.most) / np.maximum(largest, 1e-300))[:, None] * self.w
         p = m[:, None] + self.offset
         factors = self.y * np.log1p(bet * (1 - p)) + (1 - self.y) * np.log1p(-bet * p)
