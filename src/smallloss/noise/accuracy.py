@@ -19,7 +19,7 @@ Vector = NDArray[np.float64]
 
 LEVEL = 0.95  # of what answers prove
 ESTIMATED = 0.9  # of what is estimated without them
-_TRIED = 101  # of what the first stratum may hold, among which the worst is looked for
+_TRIED = 51  # of what the first stratum may hold, among which the worst is looked for
 _ALMOST = 0.001  # of a tail
 
 
