@@ -1,26 +1,20 @@
 """Sections of docs/results.md on what is said of labels whose noise nobody knows, from the lines of trust.py."""
 
 from collections.abc import Iterable
-from typing import Any
 
-from results_tools import latest, lines, made, table
+import results_audits
+from results_tools import made, table
+from results_trust_tools import NOT_COUNTED, Row, grouped, part
 
 RULES = (
     "now", "now, two splits", "before", "cleanlab", "prediction is not the label",
     "the true shares",
 )  # fmt: skip
-NOT_COUNTED = ("shuffled", "function of the input")  # in the coverage of intervals: nothing can be known of them
-
-Row = dict[str, Any]
-
-
-def part(name: str) -> list[Row]:
-    rows = [row for row in lines("trust.jsonl") if row["part"] == name]
-    return latest(rows, "name", "noise", "seed")
+WORDS = ("unchecked", "checked", "do not trust")
 
 
 def trust() -> str:
-    sections = [section() for section in (_estimate,)]
+    sections = [section() for section in (_estimate, _verdict, *results_audits.SECTIONS)]
     return "\n".join(section for section in sections if section)
 
 
@@ -28,7 +22,7 @@ def _estimate() -> str:
     rows = part("estimate")
     if not rows:
         return ""
-    groups = _groups(rows)
+    groups = grouped(rows)
     head = ["rule", *(f"{name} ({len(members)})" for name, members in groups.items())]
     body = [
         [rule, *(_three(members, rule, shows_f1="clean" not in name) for name, members in groups.items())]
@@ -58,11 +52,25 @@ def _estimate() -> str:
     )  # fmt: skip
 
 
-def _groups(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: (row["kind"] in NOT_COUNTED, row["group"])):
-        found.setdefault(row["group"], []).append(row)
-    return found
+def _verdict() -> str:
+    rows = part("verdict")
+    if not rows:
+        return ""
+    body = [
+        [name, str(len(members)), *(str(sum(row["word"] == word for row in members)) for word in WORDS),
+         *(f"{100 * one(row['precision'] for row in members if row['precision'] is not None):.1f}"
+           for one in (min, max))]
+        for name, members in grouped(rows).items()
+    ]  # fmt: skip
+    right = [row for row in rows if row["precision"] is not None and row["precision"] >= 0.95]
+    return (
+        "## The verdict without answers (`trust.jsonl`)\n\nHow many sets it is said of, and the share (%) of right ones "
+        "among what is kept, from the worst set to the best. Of the "
+        f"{len(right)} sets of whose kept labels 95 % or more are right, "
+        f"{sum(row['tone'] == 'red' for row in right)} are red:\n\n"
+        + table(["sets", "how many", *WORDS, "right, least", "most"], body)
+        + "\n" + made(rows)
+    )  # fmt: skip
 
 
 def _mean(rows: list[Row], rule: str, key: str) -> float:

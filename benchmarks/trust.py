@@ -8,6 +8,8 @@ The parts:
     verdict     what is said without answers
     audits      400 simulated audits of what is kept, stopped at the first green or red, at four promises
     interval    of the real sets: does it hold at every look, how many answers does the score save
+    accuracy    by true labels, without answers and after 60, of what is held out
+    shipped     cross entropy or RSL, and what that choice costs
 """
 
 import argparse
@@ -15,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import trust_accuracy
 import trust_audits
 import trust_estimate
 import trust_interval
@@ -27,6 +30,8 @@ PARTS: dict[str, Callable[[Cell], Iterator[Row]]] = {
     "verdict": trust_verdict.measure,
     "audits": trust_audits.measure,
     "interval": trust_interval.measure,
+    "accuracy": trust_accuracy.measure,
+    "shipped": trust_accuracy.shipped,
 }
 
 
