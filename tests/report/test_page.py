@@ -140,7 +140,7 @@ def test_the_mean_of_the_last_ten_where_there_is_one(result: Result) -> None:
 
 
 def test_accuracy_by_true_labels_stands_before_that_by_given_ones(result: Result) -> None:
-    assert "true labels, an estimate" not in page(result)
+    assert "first by true labels, with bounds" not in page(result)
     for found in result.accuracies:
         found.true = TrueAccuracy(0.7, 0.6, 0.8)
     result.shipped = Shipped("rsl", "no difference seen")
