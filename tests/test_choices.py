@@ -69,6 +69,23 @@ def test_where_the_noise_is_known_from(untrained, tmp_path):
     assert words.startswith("rates estimated, as asked")
 
 
+@pytest.mark.parametrize("kind", ["text", "table"])
+def test_what_the_network_does_not_see_is_not_told(kind, untrained, tmp_path):
+    """Of texts or rows that features were given for: not how they would have become features."""
+    texts = ["the cat sat on the warm mat", "a dog ran over the wet road", "birds sing early in the morning"]
+    cells = [texts[k % 3] if kind == "text" else str(k % 7) for k in range(40)]
+    name = "text" if kind == "text" else "size"
+    rows = "".join(f"{cell},{'ab'[k % 2]}\n" for k, cell in enumerate(cells))
+    (tmp_path / "data.csv").write_text(f"{name},label\n{rows}")
+    plain = chosen(tmp_path / "data.csv", tmp_path)["input"]
+    assert ("TF-IDF" if kind == "text" else "used as numbers") in plain
+    seen = chosen(tmp_path / "data.csv", tmp_path / "seen", features=features()[0])["input"]
+    assert seen.startswith("3 features. The labels are in the column 'label'.")
+    assert seen.endswith("the network sees 3 features from the array given.")
+    assert "TF-IDF" not in seen
+    assert "used as" not in seen
+
+
 def test_the_command_line_says_it_line_by_line_and_names_are_only_names(untrained, tmp_path, monkeypatch, capsys):
     for name in ("[red]cat", "[/b]\ndog"):
         (tmp_path / "[link]photos" / name).mkdir(parents=True)

@@ -29,7 +29,7 @@ from smallloss.methods.presets import Settings, idle
 from smallloss.methods.small_loss import RELABELLED, Learned, Noise, choose, retrain_relabelled, try_nets, try_views
 from smallloss.methods.unknown_noise import learn_noise, verdict_of
 from smallloss.noise.verdict import Judgement
-from smallloss.outcome import accuracy_of, judge_by_stage1, noise_of, parts_of, stages_of
+from smallloss.outcome import accuracy_of, by_true_labels, judge_by_stage1, parts_of, stages_of
 from smallloss.preparing import Ready, as_seen, dataset_of, make_ready, place_of, refuse_early
 from smallloss.report.compare import SHIP, choose_shipped
 from smallloss.report.examples import examples_table, labels_as_they_came
@@ -254,8 +254,8 @@ def _run(
     if relabel:
         wrong = task.train[parts[0].selection.is_label_issue]
         everything[RELABELLED] = retrain_relabelled(task, settings, wrong, suggested[wrong])
-    of_labels = noise_of(parts[0].selection, noise, found)
-    accuracies = [accuracy_of(task, name, one, of_labels) for name, one in everything.items()]
+    true = by_true_labels(task, parts[0].selection, noise, found)
+    accuracies = [accuracy_of(task, name, one, true) for name, one in everything.items()]
     shipped = choose_shipped(accuracies, method, ship)
     final = learned if shipped is None else everything[shipped.method]
     if final is not learned:

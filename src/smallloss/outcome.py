@@ -1,5 +1,8 @@
 """What a run found, from what its methods learnt: the parts and the accuracies."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from smallloss.criterion.selection import Selection
@@ -10,11 +13,11 @@ from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose
 from smallloss.methods.unknown_noise import NoiseFound
 from smallloss.models.ensemble import Ensemble
-from smallloss.noise.accuracy import without_answers
+from smallloss.noise.accuracy import TrueAccuracy, without_answers
 from smallloss.report.result import Accuracy, Part
 from smallloss.run_files import net_name
 
-Known = tuple[np.ndarray, np.ndarray | None, float | None, np.ndarray | None]  # as `without_answers` takes it
+ByTrueLabels = Callable[[np.ndarray, np.ndarray], TrueAccuracy | None]  # of rows and their predictions
 
 
 def judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
@@ -41,8 +44,7 @@ def parts_of(task: Task, settings: Settings, noise: Noise, evidence: Learned) ->
     return parts
 
 
-def accuracy_of(task: Task, name: str, learned: Learned, noise: Known | None = None) -> Accuracy:
-    """`noise` is that of the labels, where accuracy is taken by labels that may be wrong."""
+def accuracy_of(task: Task, name: str, learned: Learned, true: ByTrueLabels | None = None) -> Accuracy:
     on = "test" if "test" in task.checks else "validation"
     fitted, at = learned.fitted, task.checks[on]
     predicted = outputs(task, fitted.network, at.dataset, at.index).argmax(1)
@@ -58,21 +60,31 @@ def accuracy_of(task: Task, name: str, learned: Learned, noise: Known | None = N
         name, best, fitted.last[on], fitted.seconds, predicted == at.labels, f"{several}{net_name(learned.net)}", ten
     )
     found.agrees = agrees
-    if noise is not None and on == "validation" and task.dataset.true_labels is None:
-        found.true = without_answers(task.dataset.labels[at.index], predicted, *noise)
+    if true is not None and on == "validation":
+        found.true = true(at.index, predicted)
     return found
 
 
-def noise_of(train: Selection, noise: Noise, found: NoiseFound | None) -> Known:
-    """Of all labels: the rates, how the wrong ones are spread, and the ends of the overall rate that are known."""
+def by_true_labels(task: Task, train: Selection, noise: Noise, found: NoiseFound | None) -> ByTrueLabels:
+    """An estimate, by what is known or was found of the noise; none where the truth is known."""
     rates, classes = np.asarray(train.quota.noise_rate, np.float64), len(train.classes)
+    more: dict[str, Any] = {"upper": None if noise.upper is None else np.fmax(noise.upper, rates)}
+    joint = None
     if found is not None:
         joint = found.estimate.prior[:, None] * found.estimate.transition
-        return rates, joint, found.estimate.overall[1], None
-    given = train.quota.prior
-    prior = np.bincount(train.class_index, minlength=classes) / len(train.class_index) if given is None else given
-    spread = None if noise.transition is None else prior[:, None] * noise.transition
-    return rates, spread, None, None if noise.upper is None else np.fmax(noise.upper, rates)
+        more = {"low": found.estimate.overall[1]}
+    elif noise.transition is not None:
+        prior = train.quota.prior
+        share = np.bincount(train.class_index, minlength=classes) / len(train.class_index) if prior is None else prior
+        joint = share[:, None] * noise.transition
+
+    def estimate(rows: np.ndarray, predicted: np.ndarray) -> TrueAccuracy | None:
+        if task.dataset.true_labels is not None:
+            return None
+        halves = None if found is None else found.probabilities[:, rows].argmax(2)
+        return without_answers(task.dataset.labels[rows], predicted, rates, joint, halves=halves, **more)
+
+    return estimate
 
 
 def stages_of(everything: dict[str, Learned]) -> dict[str, Fitted]:

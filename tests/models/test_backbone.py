@@ -1,6 +1,7 @@
 """Backbones by name, with stand-ins for timm and transformers: what they are asked for, and what is said without."""
 
 import hashlib
+import re
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -44,6 +45,22 @@ def test_a_module_may_say_the_size_of_pictures_that_it_wants():
     module = Brightness()
     module.input_size = 96
     assert load_backbone(module, "pictures").size == 96
+
+
+@pytest.mark.parametrize("size", [(96, 96), [96, 96], (3, 96, 96)], ids=str)
+def test_the_size_may_be_a_tuple(size):
+    module = Brightness()
+    module.input_size = size
+    assert load_backbone(module, "pictures").size == 96
+    assert load_backbone(module, "text").size is None
+
+
+@pytest.mark.parametrize("size", [(96, 64), 0, (), "96", 96.5], ids=str)
+def test_a_size_that_is_no_square_is_refused_not_ignored(size):
+    module = Brightness()
+    module.input_size = size
+    with pytest.raises(InputError, match=re.escape(f"has the input_size {size!r}; pictures are given as squares")):
+        load_backbone(module, "pictures")
 
 
 def test_other_weights_are_another_backbone():

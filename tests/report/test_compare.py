@@ -1,3 +1,4 @@
+import re
 from math import comb, sqrt
 
 import numpy as np
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from smallloss.errors import InputError
-from smallloss.report.compare import Difference, advice, compare, score_interval
+from smallloss.report.compare import Difference, advice, choose_shipped, compare, score_interval
 from smallloss.report.result import Accuracy
 
 Z = 1.959963984540054
@@ -109,3 +110,41 @@ def test_no_reference_or_no_test_no_comparison() -> None:
 def test_other_examples_cannot_be_compared() -> None:
     with pytest.raises(InputError, match="rsl was tested on 3 examples and cross_entropy on 4"):
         compare([Accuracy("cross_entropy", 0, 0, 0, np.ones(4, bool)), Accuracy("rsl", 0, 0, 0, np.ones(3, bool))])
+
+
+def held_out(method: str, right: int, n: int = 100) -> Accuracy:
+    return Accuracy(method, None, right / n, 0, np.ones(3, bool), agrees=np.arange(n) < right)
+
+
+@pytest.mark.parametrize(
+    "shares, ship, method, why",
+    [
+        ((80, 80), "best", "rsl", "no difference seen .* on 100 held-out examples, and it is the method asked for"),
+        ((82, 80), "best", "rsl", "no difference seen"),
+        ((80, 90), "best", "rsl", r"better by 10.0 points .*, beside Cross Entropy, on 100 held-out examples$"),
+        ((90, 80), "best", "cross_entropy", "RSL is worse by 10.0 points"),
+        ((90, 80), "method", "rsl", "worse by 10.0 points .*, beside Cross Entropy, .*, as asked"),
+        ((90, 80, 95), "best", "relabelled", "RSL is worse by 15.0 points"),
+        ((80, 80, 90), "best", "relabelled", "RSL is worse by 10.0 points"),
+        ((90, 80, 81), "best", "cross_entropy", "RSL is worse by 10.0 points"),
+    ],
+)
+def test_the_best_is_shipped_and_a_tie_is_the_methods(shares, ship: str, method: str, why: str) -> None:
+    names = ("cross_entropy", "rsl", "relabelled")
+    found = choose_shipped([held_out(*one) for one in zip(names, shares, strict=False)], "rsl", ship)
+    assert found is not None
+    assert found.method == method
+    assert re.match(why, found.why)
+
+
+def test_one_classifier_alone_is_no_choice() -> None:
+    assert choose_shipped([held_out("cross_entropy", 80)], "cross_entropy", "best") is None
+    assert choose_shipped([held_out("cross_entropy", 80)], "rsl", "best") is None  # which had too little to learn from
+
+
+def test_features_are_not_advised_where_the_network_sees_some() -> None:
+    worse = [Accuracy(name, 0, 0, 0, np.arange(100) < right) for name, right in (("cross_entropy", 90), ("rsl", 80))]
+    assert "let the network see features" in advice(worse)[0]
+    (said,) = advice(worse, sees_features=True)
+    assert "features" not in said
+    assert "(smallloss audit), or use --method cross_entropy." in said

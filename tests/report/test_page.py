@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from smallloss.criterion.ledger import LossLedger
+from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.choose import select
 from smallloss.noise.estimate import estimate
 from smallloss.noise.intervals import Interval
@@ -21,7 +22,7 @@ from smallloss.report import page as pages
 from smallloss.report.page import page, write_page
 from smallloss.report.pictures import LONGEST_SIDE, borderline, embedded, gallery, thumbnail
 from smallloss.report.plots import loss_curves, score_histogram
-from smallloss.report.result import Part, Result
+from smallloss.report.result import Part, Result, Shipped
 from smallloss.report.summary import table_rows
 
 VOID = {"meta", "img", "br", "hr", "input", "link", "wbr"}
@@ -136,6 +137,17 @@ def test_the_mean_of_the_last_ten_where_there_is_one(result: Result) -> None:
     assert "method, net last mean of last 10 compared with" in said
     assert "RSL resnet-9 50.0 % – no difference" in said
     assert "RSL_WM resnet-9 90.0 % 87.6 % better" in said
+
+
+def test_accuracy_by_true_labels_stands_before_that_by_given_ones(result: Result) -> None:
+    assert "first by true labels, with bounds" not in page(result)
+    for found in result.accuracies:
+        found.true = TrueAccuracy(0.7, 0.6, 0.8)
+    result.shipped = Shipped("rsl", "no difference seen")
+    said = Reader(page(result)).said
+    assert "RSL is shipped: no difference seen. Its accuracy is about 70 % by true labels (60 to 80 %), by" in said
+    assert "method, net true labels last best compared with" in said
+    assert "RSL_WM resnet-9 70 (60–80) % 90.0 % 90.0 % better" in said
 
 
 def test_hostile_texts_are_only_text(hostile: Result) -> None:

@@ -7,10 +7,11 @@ from rich.console import Console
 
 from smallloss.criterion.selection import Selection
 from smallloss.data.dataset import Dataset
+from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.choose import select
 from smallloss.noise.estimate import estimate
 from smallloss.noise.verdict import judge
-from smallloss.report.result import Part, Result
+from smallloss.report.result import Part, Result, Shipped
 from smallloss.report.terminal import render
 
 
@@ -80,6 +81,20 @@ def test_fits_80_columns_without_colour_codes_when_piped(which: str, request: py
     text = shown(request.getfixturevalue(which))
     assert max(map(len, text.splitlines())) <= 80
     assert "\x1b" not in text
+
+
+def test_accuracy_by_true_labels_stands_before_that_by_given_ones(result: Result) -> None:
+    result.accuracies[2].net = "a-network-of-ones-own"
+    for found, value in zip(result.accuracies, (0.7, 0.8, 1.0), strict=True):
+        found.true = TrueAccuracy(value, value - 0.1, value)
+    result.shipped = Shipped("rsl", "no difference seen")
+    text = shown(result)
+    assert max(map(len, text.splitlines())) <= 80
+    assert ["Cross", "Entropy", "preact-resnet-18", "70", "(60–70)", "%", "50.0", "%", "2"] in lines(text)
+    assert ["100", "(90–100)", "%", "90.0", "%", "1,235"] in [line[2:8] for line in lines(text)]
+    said = " ".join(text.split())
+    assert "RSL is shipped: no difference seen. Its accuracy is about 80 % by true labels (70 to 80 %), by" in said
+    assert "by the given labels, some of which may be wrong, it is 50.0 %." in said
 
 
 def test_colours_on_a_terminal(result: Result) -> None:

@@ -19,7 +19,7 @@ Vector = NDArray[np.float64]
 
 LEVEL = 0.95  # of what answers prove
 ESTIMATED = 0.9  # of what is estimated without them
-_TRIED = 101  # of what the first stratum may hold, among which the worst is looked for
+_TRIED = 51  # of what the first stratum may hold, among which the worst is looked for
 _ALMOST = 0.001  # of a tail
 
 
@@ -39,14 +39,16 @@ class TrueAccuracy(NamedTuple):
 
 def without_answers(
     label: Codes, predicted: Codes, noise_rate: Vector, joint: NDArray[np.float64] | None = None,
-    low: float | None = None, upper: Vector | None = None,
+    *, low: float | None = None, upper: Vector | None = None, halves: NDArray[np.int64] | None = None,
 ) -> TrueAccuracy:  # fmt: skip
     """The joint of label and prediction is N = T^t diag(p) Q under class-only noise, so A is the trace of T^-t N.
 
     N is counted among held-out examples. The wrong ones of each label come from true classes as in `joint`, P(true i,
-    label k), or else evenly. The low end is A at `low`, an overall rate that allows for wrong labels on hard examples,
-    the high end A at the rates `upper`; each at least as far from A as chance is among so few examples, and no farther
-    from a than there may be wrong labels.
+    label k), or else evenly. `halves`, the predictions of two networks that learnt from different halves, tell it
+    another way: they err as often as they differ, and this one agrees with the labels more often than they by 1 - rate
+    of what it is better. The point is the mean of both ways; the ends are the lowest, also at the overall rate `low`,
+    that allows for wrong labels on hard examples, and the highest, also at the rates `upper` and with sampling error.
+    None is farther from a than there may be wrong labels.
     """
     c, n = len(noise_rate), len(label)
     N = np.zeros((c, c))
@@ -59,21 +61,23 @@ def without_answers(
         """And the sampling error of a mean of T^-t[prediction, label], of which E[(prediction is right)^2] is A's."""
         J = off * (q * rates) + np.diag(q * (1 - rates))
         p = J.sum(axis=1, keepdims=True)
-        inverse = np.linalg.pinv(np.where(p > 0, J / np.where(p > 0, p, 1), np.eye(c)))  # of T; its transpose is T^-t's
+        inverse = np.linalg.pinv(np.where(p > 0, J / np.where(p > 0, p, 1), np.eye(c)))  # of T: transposed twice
         value = float((inverse * N).sum())
         return value, float(np.sqrt(max((inverse**2 * N).sum() - value, 0) / n))
 
-    rate = float(q @ noise_rate)
-    most = float(betaincinv(rate * n + 0.5, (1 - rate) * n + 0.5, (1 + ESTIMATED) / 2))
-    most = most if upper is None else max(most, float(q @ upper))
+    tail, rate = (1 - ESTIMATED) / 2, float(q @ noise_rate)
+    most = max(float(betaincinv(rate * n + 0.5, (1 - rate) * n + 0.5, 1 - tail)), 0 if upper is None else q @ upper)
     value, error = accuracy(noise_rate)
-    far = float(ndtri((1 + ESTIMATED) / 2)) * error
-    fewest = noise_rate if low is None or not rate else noise_rate * min(low / rate, 1)
-    ends = (
-        min(value - far, accuracy(fewest)[0]), max(value + far, accuracy(noise_rate if upper is None else upper)[0])
-    )  # fmt: skip
-    least, highest = np.clip(ends, max(a - most, 0), min(a + most, 1)).tolist()
-    return TrueAccuracy(float(np.clip(value, least, highest)), least, highest)
+    other = value = float(np.clip(value, a - most, a + most))
+    if halves is not None:
+        first, second = halves
+        better = a - ((first == label).mean() + (second == label).mean()) / 2
+        other = float(1 - (first != second).mean() + better / max(1 - rate, 1e-9))
+    middle, far = (value + other) / 2, float(ndtri(1 - tail)) * error
+    least = middle - far if low is None else accuracy(noise_rate * min(low / max(rate, 1e-9), 1))[0]
+    highest = middle + far if upper is None else max(middle + far, accuracy(upper)[0])
+    ends = np.clip([min(least, value, other), max(highest, value)], max(a - most, 0), min(a + most, 1)).tolist()
+    return TrueAccuracy(float(np.clip(middle, *ends)), *ends)
 
 
 def with_answers(
