@@ -8,6 +8,7 @@ The parts:
     verdict     what is said without answers
     audits      400 simulated audits of what is kept, stopped at the first green or red, at four promises
     interval    of the real sets: does it hold at every look, how many answers does the score save
+    teach       how well the label score ranks after answers; rounds of answers that teach and questions anew
     accuracy    by true labels, without answers and after 60, of what is held out
     shipped     cross entropy or RSL, and what that choice costs
 """
@@ -21,6 +22,7 @@ import trust_accuracy
 import trust_audits
 import trust_estimate
 import trust_interval
+import trust_teach
 import trust_verdict
 from common import RESULTS, record
 from trust_tools import Cell, Row, cells
@@ -30,6 +32,7 @@ PARTS: dict[str, Callable[[Cell], Iterator[Row]]] = {
     "verdict": trust_verdict.measure,
     "audits": trust_audits.measure,
     "interval": trust_interval.measure,
+    "teach": trust_teach.measure,
     "accuracy": trust_accuracy.measure,
     "shipped": trust_accuracy.shipped,
 }

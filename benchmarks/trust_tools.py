@@ -1,7 +1,7 @@
 """The cells of trust_cells.py as the parts of trust.py read them: what is true of them, and what a run would keep."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -107,6 +107,18 @@ class Cell:
     def selection(self, rows: np.ndarray, rates: Any, prior: Any, upper: Any) -> Selection:
         rates = np.minimum(rates, LARGEST)
         return select(self.score[rows], self.labels[rows], rates, classes=range(self.c), prior=prior, upper=upper)
+
+    def again(self, label_score: np.ndarray, answers: Mapping[int, int]) -> "Chosen":
+        """By a new label score, as a run selects after answers: those found wrong are dropped, the rates are theirs."""
+        found = self.found
+        rows = np.array(list(answers))
+        wrong = np.zeros(len(self.labels), bool)
+        wrong[rows] = self.wrong[rows]
+        chosen = select(
+            1 - label_score, self.labels, found.noise_rate, classes=range(self.c), prior=found.prior,
+            upper=found.upper(SAFETY_LEVEL), known_wrong=wrong,
+        )  # fmt: skip
+        return Chosen(chosen.mask, chosen.is_label_issue, label_score)
 
     def named(self) -> Row:
         """What every line of results says of its cell."""
