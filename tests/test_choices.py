@@ -22,7 +22,7 @@ class StoppedError(Exception):
 
 @pytest.fixture
 def untrained(monkeypatch):
-    def stop(*_):
+    def stop(*_, **__):
         raise StoppedError
 
     monkeypatch.setattr(cleaning, "_run", stop)

@@ -260,6 +260,8 @@ def _run(
     final = learned if shipped is None else everything[shipped.method]
     if final is not learned:
         g = outputs(task, final.fitted.network, task.dataset, everywhere)
+        wrong = np.concatenate([part.index[part.selection.is_label_issue] for part in parts])
+        suggested = np.where(np.isin(everywhere, wrong), suggested, g.argmax(1))
     result = Result(
         dataset=task.dataset,
         parts=parts,

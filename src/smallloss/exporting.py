@@ -106,9 +106,8 @@ def export(
         _write_file(target, to, found, originals)
     if to in _CLEANED:
         if found.interval and _left_out(found, found.rows[rows]).get(REASONS[LIKELY_WRONG]):
-            note = "\n".join(
-                filter(None, [note, _ESTIMATED.format(*(words.percent(end, 0) for end in found.interval))])
-            )
+            low, high = (words.percent(end, 0) for end in found.interval)
+            note = "\n".join(filter(None, [note, _ESTIMATED.format(low, high)]))
         return replace(_counted(target, found, rows, labels), note=note)
     listed = len(found.listed["id"])
     shown = np.arange(listed) if to == "cleanlab" else found.rows

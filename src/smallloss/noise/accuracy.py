@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
+from scipy.special import betaincinv, ndtri
 from scipy.stats import hypergeom
 
 from smallloss.noise.answers import UNSURE
@@ -44,9 +44,9 @@ def without_answers(
     """The joint of label and prediction is N = T^t diag(p) Q under class-only noise, so A is the trace of T^-t N.
 
     N is counted among held-out examples. The wrong ones of each label come from true classes as in `joint`, P(true i,
-    label k), or else evenly. The ends are A at the ends of the overall rate among so few: down to `low`, which allows
-    for wrong labels on hard examples, up to the best guess, or to `upper`. Neither is farther from a than that upper
-    end.
+    label k), or else evenly. The low end is A at `low`, an overall rate that allows for wrong labels on hard examples,
+    the high end A at the rates `upper`; each at least as far from A as chance is among so few examples, and no farther
+    from a than there may be wrong labels.
     """
     c, n = len(noise_rate), len(label)
     N = np.zeros((c, c))
@@ -54,22 +54,26 @@ def without_answers(
     q, a = N.sum(axis=1), float(np.trace(N))
     off = np.where(np.eye(c, dtype=bool), 0, 1.0 if joint is None else joint + 1e-12)
     off /= off.sum(axis=0)
-    rate = float(q @ noise_rate)
 
-    def accuracy(overall: float) -> float:
-        """With so many wrong labels in all, at rates that are to each other as they are."""
-        rates = np.minimum(noise_rate * overall / rate if rate else np.full(c, overall), 1)
+    def accuracy(rates: Vector) -> tuple[float, float]:
+        """And the sampling error of a mean of T^-t[prediction, label], of which E[(prediction is right)^2] is A's."""
         J = off * (q * rates) + np.diag(q * (1 - rates))
         p = J.sum(axis=1, keepdims=True)
-        T = np.where(p > 0, J / np.where(p > 0, p, 1), np.eye(c))
-        return float(np.trace(np.linalg.pinv(T.T) @ N))
+        inverse = np.linalg.pinv(np.where(p > 0, J / np.where(p > 0, p, 1), np.eye(c)))  # of T; its transpose is T^-t's
+        value = float((inverse * N).sum())
+        return value, float(np.sqrt(max((inverse**2 * N).sum() - value, 0) / n))
 
-    tail = (1 - ESTIMATED) / 2
-    least, most = betaincinv(rate * n + 0.5, (1 - rate) * n + 0.5, [tail, 1 - tail]).tolist()
-    least, most = min(least, least if low is None else low), max(most, 0 if upper is None else float(q @ upper))
-    ends = sorted((accuracy(least), accuracy(most)))
-    least, most = np.clip(ends, max(a - most, 0), min(a + most, 1)).tolist()
-    return TrueAccuracy(float(np.clip(accuracy(rate), least, most)), least, most)
+    rate = float(q @ noise_rate)
+    most = float(betaincinv(rate * n + 0.5, (1 - rate) * n + 0.5, (1 + ESTIMATED) / 2))
+    most = most if upper is None else max(most, float(q @ upper))
+    value, error = accuracy(noise_rate)
+    far = float(ndtri((1 + ESTIMATED) / 2)) * error
+    fewest = noise_rate if low is None or not rate else noise_rate * min(low / rate, 1)
+    ends = (
+        min(value - far, accuracy(fewest)[0]), max(value + far, accuracy(noise_rate if upper is None else upper)[0])
+    )  # fmt: skip
+    least, highest = np.clip(ends, max(a - most, 0), min(a + most, 1)).tolist()
+    return TrueAccuracy(float(np.clip(value, least, highest)), least, highest)
 
 
 def with_answers(
@@ -103,16 +107,16 @@ def _most(k: Codes, m: Codes, size: Codes) -> int:
 
     Only what it may hold almost certainly is tried, and what is left of the tail pays for that (Berger and Boos, 1994).
     """
-    first, step = np.arange(m[0] + 1), size / np.maximum(m, 1)
+    first, step, of = np.arange(m[0] + 1), size / np.maximum(m, 1), np.maximum(size, 1)  # scipy knows no empty urn
     second = np.floor((step @ k - step[0] * first) / max(step[1], 1e-9) + 1e-9).clip(-1, m[1])  # the most as small
     held = np.arange(size[0] + 1)
-    rare = np.minimum(hypergeom.cdf(k[0], size[0], held, m[0]), hypergeom.sf(k[0] - 1, size[0], held, m[0]))
+    rare = np.minimum(hypergeom.cdf(k[0], of[0], held, m[0]), hypergeom.sf(k[0] - 1, of[0], held, m[0]))
     held = held[rare > _ALMOST / 2]
     held = held[:: -(-len(held) // _TRIED)]
 
     def is_rare(total: int) -> bool:
         some = held[(total - size[1] <= held) & (held <= total)][:, None]
-        chance = hypergeom.pmf(first, size[0], some, m[0]) * hypergeom.cdf(second, size[1], total - some, m[1])
+        chance = hypergeom.pmf(first, of[0], some, m[0]) * hypergeom.cdf(second, of[1], total - some, m[1])
         return bool(chance.sum(axis=1).max(initial=0) < (1 - LEVEL) / 2 - _ALMOST)
 
     fewest, most = int(max(k.sum(), held[0] + k[1])), int((size - m + k).sum())

@@ -2,8 +2,8 @@
 
 Of each label k: M_k, the share that a network contradicts; d_k, the share on which two networks differ; both_k, the
 share that two networks contradict naming the same class; s_k, the share contradicted among the surest predictions.
-Able networks differ as often as they err. So where noise depends on the class alone (M_k - d_k) / (1 - d_k - d_k/(c-1))
-is the rate, and where wrong labels sit on hard examples it goes up to M_k. No count sees a mistake that networks learn.
+Able networks differ as often as they err. So where noise depends on the class alone low_k = (M_k - d_k) / (1 - d_k -
+d_k / (c - 1)) is the rate, and where wrong labels sit on hard examples up to M_k is. Nothing sees mistakes they learn.
 """
 
 from collections.abc import Sequence
@@ -17,16 +17,15 @@ from numpy.typing import NDArray
 from scipy.stats import beta, norm
 
 from smallloss.errors import InputError
-from smallloss.noise.probabilities import Codes, chunks, matrices_of, named
+from smallloss.noise.probabilities import Codes, Matrix, matrices_of, named, predictions
 from smallloss.words import counted, listed, one_line, percent
 
-Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
 SURE = 0.2  # of the predictions of each class, those with the widest margin
 CHANCE = 0.001  # how rarely labels dealt out at random may look as if predictions told something of them
 LARGEST = 1 - 1e-6  # rates stay below 1
-RATES_SHOWN = 5
+SHOWN = 5
 _VECTORS = ("noise_rate", "low", "high", "transition", "prior", "contradicted", "differ", "sure", "size")
 
 
@@ -47,7 +46,7 @@ class Estimate:
     contradicted: Vector  # M_k
     differ: Vector | None  # d_k; None where no example was predicted twice
     sure: Vector  # s_k
-    size: Vector  # of how many examples each rate is a share, to be as sure of it as the counts are
+    size: Vector  # a share of so many examples is as well known as the rate
     overall: tuple[float, float, float]
     n: int
     tells_nothing: bool  # the predictions agree with the labels no more than chance would
@@ -56,11 +55,10 @@ class Estimate:
     level: float
 
     def __repr__(self) -> str:
-        noisiest = np.argsort(-self.noise_rate, kind="stable")[:RATES_SHOWN]
+        noisiest = np.argsort(-self.noise_rate, kind="stable")[:SHOWN]
+        ends = [[percent(one[k], 0) for one in (self.noise_rate, self.low, self.high)] for k in noisiest]
         rates = [
-            f"{one_line(str(self.classes[k]))} {percent(self.noise_rate[k], 0)} "
-            f"({percent(self.low[k], 0)} to {percent(self.high[k], 0)})"
-            for k in noisiest
+            f"{one_line(str(self.classes[k]))} {a} ({b} to {c})" for k, (a, b, c) in zip(noisiest, ends, strict=True)
         ]
         rest = len(self.classes) - len(rates)
         more = [f"{rest:,} more with smaller rates"] if rest else []
@@ -83,28 +81,28 @@ class Estimate:
 
 
 def estimate(probabilities: Any, labels: Any, *, classes: Any = None, level: float = 0.9) -> Estimate:
-    """η_k is the median of s_k, both_k and M_k; its interval goes from min(s - d/2, low) to M (measured).
+    """η_k is the median of s_k, both_k and the middle of low_k and M_k; its interval goes from min(s - d/2, low) to M.
 
     `probabilities` are out of sample: one (n, c) matrix or several, of networks that each left the example out; a row
     of NaN was not predicted by that network. `labels` are codes, or names, the columns being in their sorted order or
-    in that of `classes`. Where nothing was predicted twice, M and s alone are known.
+    in that of `classes`. Where nothing was predicted twice, M and s alone are known, and η_k is their middle.
     """
     tail, matrices = (1 - _checked(level)) / 2, matrices_of(probabilities)
     n, c = matrices[0].shape
     codes, names = named(labels, classes, n, c)
-    predicted, margin = _votes(matrices)
+    predicted, margin = predictions(matrices)
     seen = (predicted >= 0).any(axis=0)
-    votes = _Votes(predicted[:, seen], margin[:, seen], codes[seen], c)
-    counts, q = votes.counts(), np.bincount(votes.codes, minlength=c) / len(votes.codes)
+    predicted, codes = predicted[:, seen], codes[seen]
+    counts, table = _counts(predicted, margin[:, seen], codes, c)
+    q = np.bincount(codes, minlength=c) / len(codes)
 
-    rate, size = _point(counts)
+    rate, size = _point(counts, c / (c - 1))
     rate[c] = q @ rate[:c]  # the overall rate is that of the labels together
-    low, high = _ends(counts, c, tail)
+    low, high = _ends(counts, c / (c - 1), tail)
     low, high = np.minimum(low, rate), np.maximum(high, rate)
-    joint = _agreeing(votes.table(), q, rate[:c])
-    prior = joint.sum(axis=1)
-    M, d, overall = counts.M.share, counts.d, (float(rate[c]), float(low[c]), float(high[c]))
-    nothing = votes.are_chance(q)
+    joint = _agreeing(table, q, rate[:c])
+    prior, M, nothing = joint.sum(axis=1), counts.M.share, _is_chance(table)
+    overall = (float(rate[c]), float(low[c]), float(high[c]))
     return Estimate(
         classes=names,
         noise_rate=rate[:c],
@@ -113,14 +111,14 @@ def estimate(probabilities: Any, labels: Any, *, classes: Any = None, level: flo
         transition=np.where(prior[:, None] > 0, joint / np.where(prior > 0, prior, 1)[:, None], np.eye(c)),
         prior=prior,
         contradicted=M[:c],
-        differ=None if d is None else d.share[:c],
+        differ=None if counts.d is None else counts.d.share[:c],
         sure=counts.s.share[:c],
         size=size[:c],
         overall=overall,
-        n=len(votes.codes),
+        n=len(codes),
         tells_nothing=nothing,
-        evidence=_evidence(int(votes.times.max()), M[c], None if d is None else d.share[c], overall),
-        notes=_notes(names, q, M[c], nothing, n - len(votes.codes)),
+        evidence=_evidence(int((predicted >= 0).sum(axis=0).max()), float(M[c]), counts.d, overall),
+        notes=_notes(names, q, float(M[c]), nothing, n - len(codes)),
         level=level,
     )
 
@@ -134,131 +132,96 @@ class _Count(NamedTuple):
     @property
     def leaning(self) -> Vector:
         """(n a_k + √n a) / (n + √n): drawn to the share of all as the minimax estimator of a share is to 1/2."""
-        own = np.sqrt(self.size) / (np.sqrt(self.size) + 1)
-        return self.share[-1] + own * (self.share - self.share[-1])
+        root = np.sqrt(self.size)
+        return self.share[-1] + root / (root + 1) * (self.share - self.share[-1])
+
+    @property
+    def variance(self) -> Vector:
+        return self.leaning * (1 - self.leaning) / np.maximum(self.size, 1)
 
 
 class _Counts(NamedTuple):
     M: _Count
     s: _Count
-    d: _Count | None
+    d: _Count | None  # None where no example was predicted twice
     agreed: _Count | None  # of what one of two networks contradicts, the share to which the other gives the same class
 
 
-class _Votes:
-    """What networks predict, for each network and example, -1 for nothing; the margins, and the labels."""
+def _counts(predicted: Codes, margin: Matrix, codes: Codes, c: int) -> tuple[_Counts, Matrix]:
+    """The counts; and in examples, how often class i (row) is predicted for label k."""
+    there = predicted >= 0
+    weight = there / there.sum(axis=0)  # the predictions of an example count as one
+    wrong, index = there & (predicted != codes), np.where(there, predicted * c + codes, 0)
 
-    def __init__(self, predicted: Codes, margin: Vector, codes: Codes, c: int) -> None:
-        self.predicted, self.margin, self.codes, self.c = predicted, margin, codes, c
-        self.there = predicted >= 0
-        self.times = self.there.sum(axis=0)
-        self.weight = self.there / self.times  # those of an example make one
+    def count(values: Vector, of: Vector) -> _Count:
+        found, size = (np.append(np.bincount(codes, one, c), one.sum()) for one in (values, of))
+        return _Count(np.divide(found, size, out=np.zeros(c + 1), where=size > 0), size)
 
-    def counts(self) -> _Counts:
-        wrong, alone = self.there & (self.predicted != self.codes), np.ones(len(self.codes))
-        sure = np.array([self._sure(of, lead) for of, lead in zip(self.predicted, self.margin, strict=True)])
-        M = self._count(wrong * self.weight, alone)
-        s = self._count(wrong * sure * self.weight, sure * self.weight)
-        pairs, differ, same, either = np.zeros((4, len(self.codes)))
-        for a, b in combinations(range(len(wrong)), 2):
-            together, alike = self.there[a] & self.there[b], self.predicted[a] == self.predicted[b]
-            pairs += together
-            differ += together & ~alike
-            same += together & alike & wrong[a]
-            either += together * (wrong[a] * 0.5 + wrong[b] * 0.5)
-        if not pairs.any():
-            return _Counts(M, s, None, None)
-        many = np.maximum(pairs, 1)
-        return _Counts(M, s, self._count(differ / many, pairs / many), self._count(same / many, either / many))
-
-    def _count(self, values: Vector, of: Vector) -> _Count:
-        """For each label and for all, the sum of values as a share of the sum of `of`."""
-        rows = [one if one.ndim == 1 else one.sum(axis=0) for one in (values, of)]
-        found, size = (np.append(np.bincount(self.codes, one, minlength=self.c), one.sum()) for one in rows)
-        return _Count(np.divide(found, size, out=np.zeros(self.c + 1), where=size > 0), size)
-
-    def _sure(self, predicted: Codes, margin: Vector) -> NDArray[np.bool_]:
-        """Is it among the share SURE of the predictions of its class with the widest margin? Ties stand together."""
-        size = np.bincount(predicted + 1, minlength=self.c + 1)
-        order = np.lexsort((-margin, predicted))
-        last = np.cumsum(size) - size + np.ceil(SURE * size - 1e-9).astype(np.int64) - 1
-        return (predicted >= 0) & (margin >= margin[order[last]][predicted + 1])
-
-    def table(self) -> Matrix:
-        """In examples, how often class i is predicted for label k."""
-        cells = np.where(self.there, self.predicted * self.c + self.codes, 0).ravel()
-        return np.bincount(cells, self.weight.ravel(), self.c**2).reshape(self.c, self.c)
-
-    def are_chance(self, q: Vector) -> bool:
-        """Would shuffled labels be agreed with as often? A permutation test, its variance exact (Hoeffding 1951)."""
-        n, w = len(self.codes), self.weight
-        p = self.table().sum(axis=1) / n
-        agreed = float((w * (self.predicted == self.codes)).sum())
-        squares = sum(
-            w[a] * w[b] * (of == self.predicted[b]) * q[of]
-            for a, of in enumerate(self.predicted)
-            for b in range(len(w))
-        )
-        lines = (w * q[self.predicted] * (2 * p[self.predicted])).sum(axis=0)
-        variance = (squares - lines + q @ p**2 - ((w * q[self.predicted]).sum(axis=0) - p @ q) ** 2).sum()
-        deviation = sqrt(max(variance, 0) * n / max(n - 1, 1))
-        return bool(agreed - n * (p @ q) <= norm.isf(CHANCE) * deviation + 1e-9 * n)
+    sure = weight * [_is_sure(of, lead, c) for of, lead in zip(predicted, margin, strict=True)]
+    M, s = (count((wrong * among).sum(axis=0), among.sum(axis=0)) for among in (weight, sure))
+    pairs, differ, same, either = np.zeros((4, len(codes)))
+    for a, b in combinations(range(len(there)), 2):
+        together, alike = there[a] & there[b], predicted[a] == predicted[b]
+        pairs += together
+        differ += together & ~alike
+        same += together & alike & wrong[a]
+        either += together * (wrong[a] * 0.5 + wrong[b] * 0.5)
+    many, twice = np.maximum(pairs, 1), pairs.any()
+    d, agreed = count(differ / many, pairs / many), count(same / many, either / many)
+    table = np.bincount(index.ravel(), weight.ravel(), c * c).reshape(c, c)
+    return _Counts(M, s, d if twice else None, agreed if twice else None), table.astype(np.float64)
 
 
-def _votes(matrices: list[np.ndarray]) -> tuple[Codes, Vector]:
-    """For each network and example the predicted class, -1 for none, and its margin over the second."""
-    shape = (len(matrices), len(matrices[0]))
-    predicted, margin = np.full(shape, -1, np.int64), np.zeros(shape)
-    for a, P in enumerate(matrices):
-        for at, rows in chunks(P):
-            there = ~np.isnan(rows[:, 0])
-            second, first = np.partition(rows[there], -2, axis=1)[:, -2:].T
-            predicted[a, at][there] = rows[there].argmax(axis=1)
-            margin[a, at][there] = (first - second) / rows[there].sum(axis=1)
-    return predicted, margin
+def _is_sure(predicted: Codes, margin: Vector, c: int) -> NDArray[np.bool_]:
+    """Is it among the share SURE of the predictions of its class with the widest margin? Ties stand together."""
+    size = np.bincount(predicted + 1, minlength=c + 1)
+    order = np.lexsort((-margin, predicted))
+    last = np.cumsum(size) - size + np.ceil(SURE * size - 1e-9).astype(np.int64) - 1
+    return (predicted >= 0) & (margin >= margin[order[last]][predicted + 1])
 
 
-def _point(counts: _Counts) -> tuple[Vector, Vector]:
-    """The median of s, both = agreed x M, and M; and of how many examples it is a share."""
-    M, s = counts.M.leaning, counts.s.leaning
-    if counts.agreed is None:
-        return _alone(M, s), counts.s.size
-    R = counts.agreed.leaning
-    both = R * M
-    error = _variance(R, counts.agreed.size) * M**2 + _variance(M, counts.M.size) * R**2
-    sizes = (
-        counts.s.size,
-        np.divide(both * (1 - both), error, out=counts.M.size.copy(), where=error > 0),
-        counts.M.size,
-    )
-    shares = np.array([s, both, M])
-    middle = np.argsort(shares, axis=0, kind="stable")[1:2]
-    return np.take_along_axis(shares, middle, 0)[0], np.take_along_axis(np.array(sizes), middle, 0)[0]
+def _is_chance(table: Matrix) -> bool:
+    """Would shuffled labels be agreed with as often? By the variance of Cohen's kappa under no agreement."""
+    n = table.sum()
+    p, q = table.sum(axis=1) / n, table.sum(axis=0) / n
+    variance = (p @ q + (p @ q) ** 2 - (p * q) @ (p + q)) / max(n - 1, 1)
+    return bool(np.trace(table) / n - p @ q <= norm.isf(CHANCE) * sqrt(max(variance, 0)) + 1e-9)
 
 
-def _variance(share: Vector, size: Vector) -> Vector:
-    return share * (1 - share) / np.maximum(size, 1)
+def _point(counts: _Counts, chance: float) -> tuple[Vector, Vector]:
+    """The rate, and of how many examples a share is as well known (by the delta method)."""
+    M, s, d, agreed = counts
+    if d is None or agreed is None:
+        rate, error = (M.leaning + s.leaning) / 2, (M.variance + s.variance) / 4
+    else:
+        low, slope = _low(M.leaning, d.leaning, chance)
+        rates = np.array([s.leaning, agreed.leaning * M.leaning, (low + M.leaning) / 2])
+        both = agreed.leaning**2 * M.variance + M.leaning**2 * agreed.variance
+        middle = ((1 + slope) ** 2 * M.variance + (slope**2 * (M.leaning * chance - 1)) ** 2 * d.variance) / 4
+        which = np.argsort(rates, axis=0, kind="stable")[1:2]
+        rate = np.take_along_axis(rates, which, 0)[0]
+        error = np.take_along_axis(np.array([s.variance, both, middle]), which, 0)[0]
+    rate = np.minimum(rate, LARGEST)
+    return rate, np.divide(rate * (1 - rate), error, out=M.size.copy(), where=error > 0)
 
 
-def _alone(M, s):
-    return (s + M) / 2
+def _ends(counts: _Counts, chance: float, tail: float) -> tuple[Vector, Vector]:
+    """min(s - d/2, low) and M with their sampling error; without d, the error that M and s imply stands for it.
 
-
-def _ends(counts: _Counts, c: int, tail: float) -> tuple[Vector, Vector]:
-    """min(s - d/2, low) and M, each with its sampling error, the lower one where it is above 0.
-
-    low = (M - d) / (1 - d - d / (c - 1)). Where nothing was predicted twice, d is the error that M and s imply.
+    M of all labels is as it was counted: it is what is wrong among these very labels if no right one is contradicted.
     """
-    M, s, chance = counts.M.share, counts.s.leaning, c / (c - 1)
-    d = _floor(M, s, chance) if counts.d is None else counts.d.leaning
-    low = np.minimum(s - d / 2, _floor(M, d, chance))
-    least = np.where(low > 0, _quantile(np.maximum(low, 0), counts.M.size, tail), 0)
-    return least, _quantile(M, counts.M.size, 1 - tail)
+    M, s, d, _ = counts
+    differ = _low(M.share, s.leaning, chance)[0] if d is None else d.leaning
+    least = np.minimum(s.leaning - differ / 2, _low(M.share, differ, chance)[0])
+    low = np.where(least > 0, _quantile(np.maximum(least, 0), M.size, tail), 0)
+    return low, np.append(_quantile(M.share, M.size, 1 - tail)[:-1], M.share[-1])
 
 
-def _floor(M: Vector, d: Vector, chance: float) -> Vector:
-    left = 1 - d * chance
-    return np.maximum(np.divide(M - d, left, out=np.zeros(len(M)), where=left > 0), 0)
+def _low(M: Vector, d: Vector, chance: float) -> tuple[Vector, Vector]:
+    """(M - d) / (1 - d - d / (c - 1)), 0 where that is below it or d is all that chance is; and its slope in M."""
+    exact = (d * chance < 1) & (d < M)
+    slope = np.divide(1, 1 - d * chance, out=np.zeros(len(M)), where=exact)
+    return np.minimum((M - d) * slope, M), slope
 
 
 def _quantile(share: Vector, size: Vector, at: float) -> Vector:
@@ -281,33 +244,25 @@ def _checked(level: float) -> float:
     return level
 
 
-def _evidence(networks: int, M: float, d: float | None, overall: tuple[float, float, float]) -> str:
+def _evidence(networks: int, M: float, d: _Count | None, overall: tuple[float, float, float]) -> str:
     """The counts as a sentence, and what they mean."""
-    learnt, who = (
-        "they have",
-        f"{('Two', 'Three')[networks - 2] if networks in (2, 3) else networks} networks contradict",
-    )
+    who, has = f"{('Two', 'Three')[networks - 2] if networks in (2, 3) else networks} networks contradict", "they have"
     if networks == 1:
-        learnt, who = "it has", "A network that never saw them contradicts"
-    said = f"{who} {percent(M, 0)} of the labels"
-    if d is not None:
-        said += f" and {'differ from each other' if networks == 2 else 'two of them differ'} on {percent(d, 0)}"
-    low, high = percent(overall[1], 0).removesuffix(" %"), percent(overall[2], 0)
-    return f"{said}. If {learnt} not learnt the mistakes themselves, {low} to {high} are wrong; only answers can tell."
+        who, has = "A network that never saw them contradicts", "it has"
+    differ = "differ from each other" if networks == 2 else "two of them differ"
+    also = "" if d is None else f" and {differ} on {percent(float(d.share[-1]), 0)}"
+    wrong = f"{percent(overall[1], 0).removesuffix(' %')} to {percent(overall[2], 0)}"
+    said = f"{who} {percent(M, 0)} of the labels{also}. If {has} not learnt the mistakes themselves, {wrong} are wrong;"
+    return f"{said} only answers can tell."
 
 
 def _notes(names: list[Any], q: Vector, M: float, nothing: bool, unseen: int) -> tuple[str, ...]:
     """What the reader should know before believing the numbers."""
-    said = []
-    if nothing:
-        said.append("The predictions agree with the labels no more often than chance would: they tell nothing of them.")
-    if M < 0.005:
-        said.append(
-            f"Hardly any label is contradicted ({percent(M)}). If the predictions were made by networks that had seen "
-            "these labels, that says nothing: each must be made by one that had not."
-        )
-    if not q.all():
-        said.append(f"No example is labelled {listed([names[k] for k in np.flatnonzero(q == 0)])}.")
-    if unseen:
-        said.append(f"Left out: {counted(unseen, 'example')} without out-of-sample probabilities.")
-    return tuple(said)
+    said = {
+        "The predictions agree with the labels no more often than chance would: they tell nothing of them.": nothing,
+        f"Hardly any label is contradicted ({percent(M)}). If the predictions are of networks that had seen these "
+        "labels, that says nothing: each must be of one that had not.": M < 0.005,
+        f"No example is labelled {listed([names[k] for k in np.flatnonzero(q == 0)])}.": not q.all(),
+        f"Left out: {counted(unseen, 'example')} without out-of-sample probabilities.": unseen > 0,
+    }
+    return tuple(note for note, holds in said.items() if holds)

@@ -67,11 +67,11 @@ class Result:
     ledger: LossLedger | None = None  # of the evidence: its curves are drawn
     pins: dict[int, int] = field(default_factory=dict)  # rows answered by hand
     shipped: Shipped | None = None  # where there was a choice
-    suggested: np.ndarray | None = None  # codes, by the method's network, where another one is shipped
+    suggested: np.ndarray | None = None  # codes, where they are not `predicted`: see seen_instead
 
     @property
     def seen_instead(self) -> np.ndarray:
-        """Codes by the network that did not learn the likely wrong labels: one that did says them again."""
+        """Codes: of the likely wrong by the method's network, which did not learn them, whichever one is shipped."""
         return self.predicted if self.suggested is None else self.suggested
 
     @property

@@ -51,11 +51,17 @@ def read_result(
     epochs = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     ledger = LossLedger.load(folder / "ledger.npz")
     ledger.curves.start = saved["recorded_from"]
+    predicted, instead = (
+        np.array([code.get(name, -1) for name in examples[column]], np.int64)
+        for column in ("predicted_label", "suggested_label")
+    )
+    instead = np.where(instead < 0, dataset.labels, instead)  # nothing is suggested where that is seen again
     return Result(
         dataset=dataset,
         parts=parts,
         mean_loss=examples["mean_loss"],
-        predicted=np.array([code.get(name, -1) for name in examples["predicted_label"]], np.int64),
+        predicted=predicted,
+        suggested=np.where(np.asarray(examples["is_label_issue"], bool), instead, predicted),
         probability=examples["predicted_probability"],
         verdict=verdict,
         accuracies=[_unpacked(found) for found in saved["accuracies"]],

@@ -57,9 +57,12 @@ def render(result: Result, console: "Console", folder: str | Path | None = None)
             ("examples.csv", "every example, in input order; also examples.parquet"),
         ):
             console.print(Text(f"{printable(str(Path(folder) / name))}  ({what})"), soft_wrap=True)
+        audits: dict[str, list[str]] = {"to check by hand what is kept": []}
         if any(part.selection.is_label_issue.any() for part in result.parts):
-            command = shlex.join(["smallloss", "audit", str(folder), "--suspicious", str(_TO_LOOK_AT)])
-            console.print(Text(f"{printable(command)}  (to correct the worst)"), soft_wrap=True)
+            audits["to correct the worst"] = ["--suspicious", str(_TO_LOOK_AT)]
+        for why, options in audits.items():
+            command = shlex.join(["smallloss", "audit", str(folder), *options])
+            console.print(Text(f"{printable(command)}  ({why})"), soft_wrap=True)
 
 
 def _unsaid(result: Result) -> list[str]:
