@@ -9,6 +9,7 @@ The parts:
     audits      400 simulated audits of what is kept, stopped at the first green or red, at four promises
     interval    of the real sets: does it hold at every look, how many answers does the score save
     teach       how well the label score ranks after answers; rounds of answers that teach and questions anew
+    rates       after 60 answers, with 200 suspicious ones and without: does the interval hold the overall rate
     accuracy    by true labels, without answers and after 60, of what is held out
     shipped     cross entropy or RSL, and what that choice costs
 """
@@ -22,6 +23,7 @@ import trust_accuracy
 import trust_audits
 import trust_estimate
 import trust_interval
+import trust_rates
 import trust_teach
 import trust_verdict
 from common import RESULTS, record
@@ -33,6 +35,7 @@ PARTS: dict[str, Callable[[Cell], Iterator[Row]]] = {
     "audits": trust_audits.measure,
     "interval": trust_interval.measure,
     "teach": trust_teach.measure,
+    "rates": trust_rates.measure,
     "accuracy": trust_accuracy.measure,
     "shipped": trust_accuracy.shipped,
 }
