@@ -96,16 +96,17 @@ def shipped() -> str:
         return ""
     body = [
         [name, str(len(members)), *(f"{100 * value:+.2f}" for value in (
-            mean(row["truth"]["rsl"] - row["truth"]["cross_entropy"] for row in members),
+            *(mean(row["truth"][network] - row["truth"]["cross_entropy"] for row in members if network in row["truth"])
+              for network in ("rsl", "rsl before")),
             mean(row["gain"] for row in members), min(row["gain"] for row in members))),
          f"{100 * mean(row['best'] for row in members):.0f}"]
         for name, members in grouped(rows).items()
     ]  # fmt: skip
     return (
         "## What is shipped (`trust.jsonl`)\n\nTrue accuracy on what is held out, in points above plain cross entropy: "
-        "RSL, what the run ships, and the set that loses most by it (of some, 30 examples are held out, and one is 3 "
+        "RSL, on what is kept now and before, what the run ships, and the set that loses most by it (of some, 30 examples are held out, and one is 3 "
         "points); how often (%) the one shipped is the truly better:\n\n"
-        + table(["sets", "how many", "RSL", "shipped", "worst set", "the better one"], body)
+        + table(["sets", "how many", "RSL", "RSL, before", "shipped", "worst set", "the better one"], body)
         + "\n" + made(rows)
     )  # fmt: skip
 

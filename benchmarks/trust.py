@@ -1,6 +1,6 @@
 """Does what is said of noisy labels hold? Measured on the cells that trust_cells.py made, a line for each figure.
 
-    python benchmarks/trust.py --cells FOLDER [PART ...] [--only TEXT]
+    python benchmarks/trust.py [PART ...] --cells FOLDER [--before FOLDER] [--only TEXT]
 
 The parts:
 
@@ -45,12 +45,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("parts", nargs="*", help="all of them, if none is named")
     options.add_argument("--cells", type=Path, required=True)
+    options.add_argument("--before", type=Path, help="cells of the same networks, made by the code before")
     options.add_argument("--only", default="", help="cells whose file's name holds this")
     options.add_argument("--out", type=Path, default=RESULTS / "trust.jsonl")
     asked = options.parse_args()
     for part in asked.parts or PARTS:
         begun = time.perf_counter()
-        for cell in cells(asked.cells, asked.only):
+        for cell in cells(asked.cells, asked.before, asked.only):
             for row in PARTS[part](cell):
                 record(asked.out, {"part": part} | row)
         print(f"{part}: {time.perf_counter() - begun:.0f} s", flush=True)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,8 +44,9 @@ class Cell:
     rsl: np.ndarray
     features: np.ndarray
     seen: np.ndarray
-    kept: np.ndarray  # by the code that made the cell
+    kept: np.ndarray  # by the code that made the cell, as rsl learnt it
     issue: np.ndarray
+    before: "Cell | None" = None  # the same networks, under the code before
 
     @property
     def c(self) -> int:
@@ -126,10 +127,11 @@ class Cell:
         return facts | {"wrong": self.rate, "error": self.error, "group": self.group}
 
 
-def cells(folder: Path, only: str = "") -> Iterator[Cell]:
-    """Every cell whose file's name holds `only`, in the order of their names."""
+def cells(folder: Path, before: Path | None, only: str = "") -> Iterator[Cell]:
+    """Every cell whose file's name holds `only`, in the order of their names, with what the code before made of it."""
     for path in sorted(path for path in folder.glob("*.npz") if only in path.stem):
-        yield read(path)
+        earlier = None if before is None or not (before / path.name).exists() else read(before / path.name)
+        yield replace(read(path), before=earlier)
 
 
 def read(path: Path) -> Cell:
