@@ -104,8 +104,8 @@ def shipped() -> str:
     ]  # fmt: skip
     return (
         "## What is shipped (`trust.jsonl`)\n\nTrue accuracy on what is held out, in points above plain cross entropy: "
-        "RSL, on what is kept now and before, what the run ships, and the set that loses most by it (of some, 30 examples are held out, and one is 3 "
-        "points); how often (%) the one shipped is the truly better:\n\n"
+        "RSL, on what is kept now and before, what the run ships, and the set that loses most by it (of some, 30 "
+        "examples are held out, and one is 3 points); how often (%) the one shipped is the truly better:\n\n"
         + table(["sets", "how many", "RSL", "RSL, before", "shipped", "worst set", "the better one"], body)
         + "\n" + made(rows)
     )  # fmt: skip
