@@ -26,7 +26,7 @@ def audits() -> str:
             ])  # fmt: skip
     head = ["the person", "promise", "sets", "green (worst set)", "red within 200 (least)", "undecided after 400"]
     return (
-        "## Simulated audits of what is kept (`trust.jsonl`)\n\nEach of 400 a set is stopped at the first green or red; "
+        "## Simulated audits of what is kept (`trust.jsonl`)\n\nEach of 400 a set stops at the first green or red; "
         "shares of audits (%), mean over the sets. At `truth + .001` green is a mistake (the worst set is the one with "
         "the most), at `truth - .05` it is earned (the worst has the fewest); answers until decided, median / 90 %, "
         "mean over the sets:\n\n"
@@ -57,10 +57,10 @@ def interval() -> str:
             f"{with_score:.0f}", f"{without:.0f}", f"{shares[-1]:.2f}",
         ])  # fmt: skip
     return (
-        "## The interval that holds at every look (`trust.jsonl`)\n\nHow often (%) the 95 % interval holds the truth at "
-        "all looks up to 300 answers, of 2,000 audits of each real set and seed (the worst seed), on all its examples "
-        "and on what is kept; answers (median) until it is .15 wide on all examples, with the label scores and with one "
-        f"score for all. On the mean {mean(shares):.2f} of the answers:\n\n"
+        "## The interval that holds at every look (`trust.jsonl`)\n\nHow often (%) the 95 % interval holds the truth "
+        "at all looks up to 300 answers, of 2,000 audits of each real set and seed (the worst seed), on all its "
+        "examples and on what is kept; answers (median) until it is .15 wide on all examples, with the label scores "
+        f"and with one score for all. On the mean {mean(shares):.2f} of the answers:\n\n"
         + table(["set", "holds, all", "holds, kept", "answers", "without the score", "share"], body)
         + "\n" + made(rows)
     )  # fmt: skip
@@ -96,16 +96,17 @@ def shipped() -> str:
         return ""
     body = [
         [name, str(len(members)), *(f"{100 * value:+.2f}" for value in (
-            mean(row["truth"]["rsl"] - row["truth"]["cross_entropy"] for row in members),
+            *(mean(row["truth"][network] - row["truth"]["cross_entropy"] for row in members if network in row["truth"])
+              for network in ("rsl", "rsl before")),
             mean(row["gain"] for row in members), min(row["gain"] for row in members))),
          f"{100 * mean(row['best'] for row in members):.0f}"]
         for name, members in grouped(rows).items()
     ]  # fmt: skip
     return (
-        "## What is shipped (`trust.jsonl`)\n\nTrue accuracy on what is held out, in points above plain cross entropy's: "
-        "RSL, what the run ships, and the set that loses most by it (of some, 30 examples are held out, and one is 3 "
-        "points); how often (%) the one shipped is the truly better:\n\n"
-        + table(["sets", "how many", "RSL", "shipped", "worst set", "the better one"], body)
+        "## What is shipped (`trust.jsonl`)\n\nTrue accuracy on what is held out, in points above plain cross entropy: "
+        "RSL, on what is kept now and before, what the run ships, and the set that loses most by it (of some, 30 "
+        "examples are held out, and one is 3 points); how often (%) the one shipped is the truly better:\n\n"
+        + table(["sets", "how many", "RSL", "RSL, before", "shipped", "worst set", "the better one"], body)
         + "\n" + made(rows)
     )  # fmt: skip
 

@@ -64,8 +64,8 @@ def _verdict() -> str:
     ]  # fmt: skip
     right = [row for row in rows if row["precision"] is not None and row["precision"] >= 0.95]
     return (
-        "## The verdict without answers (`trust.jsonl`)\n\nHow many sets it is said of, and the share (%) of right ones "
-        "among what is kept, from the worst set to the best. Of the "
+        "## The verdict without answers (`trust.jsonl`)\n\nHow many sets it is said of, and the share (%) of right "
+        "ones among what is kept, from the worst set to the best. Of the "
         f"{len(right)} sets of whose kept labels 95 % or more are right, "
         f"{sum(row['tone'] == 'red' for row in right)} are red:\n\n"
         + table(["sets", "how many", *WORDS, "right, least", "most"], body)

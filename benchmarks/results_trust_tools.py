@@ -25,4 +25,4 @@ def grouped(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 def mean(values: Iterable[float]) -> float:
     values = list(values)
-    return sum(values) / len(values)
+    return sum(values) / len(values) if values else float("nan")

@@ -1,6 +1,6 @@
 """Does what is said of noisy labels hold? Measured on the cells that trust_cells.py made, a line for each figure.
 
-    python benchmarks/trust.py --cells FOLDER [PART ...] [--only TEXT]
+    python benchmarks/trust.py [PART ...] --cells FOLDER [--before FOLDER] [--only TEXT]
 
 The parts:
 
@@ -8,6 +8,8 @@ The parts:
     verdict     what is said without answers
     audits      400 simulated audits of what is kept, stopped at the first green or red, at four promises
     interval    of the real sets: does it hold at every look, how many answers does the score save
+    teach       how well the label score ranks after answers; rounds of answers that teach and questions anew
+    rates       after 60 answers, with 200 suspicious ones and without: does the interval hold the overall rate
     accuracy    by true labels, without answers and after 60, of what is held out
     shipped     cross entropy or RSL, and what that choice costs
 """
@@ -21,6 +23,8 @@ import trust_accuracy
 import trust_audits
 import trust_estimate
 import trust_interval
+import trust_rates
+import trust_teach
 import trust_verdict
 from common import RESULTS, record
 from trust_tools import Cell, Row, cells
@@ -30,6 +34,8 @@ PARTS: dict[str, Callable[[Cell], Iterator[Row]]] = {
     "verdict": trust_verdict.measure,
     "audits": trust_audits.measure,
     "interval": trust_interval.measure,
+    "teach": trust_teach.measure,
+    "rates": trust_rates.measure,
     "accuracy": trust_accuracy.measure,
     "shipped": trust_accuracy.shipped,
 }
@@ -39,12 +45,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("parts", nargs="*", help="all of them, if none is named")
     options.add_argument("--cells", type=Path, required=True)
+    options.add_argument("--before", type=Path, help="cells of the same networks, made by the code before")
     options.add_argument("--only", default="", help="cells whose file's name holds this")
     options.add_argument("--out", type=Path, default=RESULTS / "trust.jsonl")
     asked = options.parse_args()
     for part in asked.parts or PARTS:
         begun = time.perf_counter()
-        for cell in cells(asked.cells, asked.only):
+        for cell in cells(asked.cells, asked.before, asked.only):
             for row in PARTS[part](cell):
                 record(asked.out, {"part": part} | row)
         print(f"{part}: {time.perf_counter() - begun:.0f} s", flush=True)

@@ -58,11 +58,17 @@ def shipped(cell: Cell) -> Iterator[Row]:
     right = {name: said == cell.true[rows] for name, said in predicted.items()}
     truth = {name: float(of.mean()) for name, of in right.items()}
     gain = right[chosen.method].astype(float) - right["cross_entropy"]
+    earlier = {} if cell.before is None else {"rsl before": accuracy(cell, cell.before.rsl)}
     yield cell.named() | {
         "held out": len(rows),
         "shipped": chosen.method,
-        "truth": truth,
+        "truth": truth | earlier,
         "gain": float(gain.mean()),
         "error of the gain": float(gain.std() / len(rows) ** 0.5),
         "best": truth[chosen.method] == max(truth.values()),
     }
+
+
+def accuracy(cell: Cell, g: np.ndarray) -> float:
+    """By true labels, of what is held out."""
+    return float((g[cell.held_out].argmax(1) == cell.true[cell.held_out]).mean())

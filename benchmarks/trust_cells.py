@@ -2,12 +2,13 @@
 
     python benchmarks/trust_cells.py --out FOLDER --fashion IDX --cifar FOLDER --people NPZ --cifar-n NPZ --comments CSV
 
-A file per (set, noise, seed); what is there already is left alone. Of n examples, 20 % are held out, their labels as
-noisy as the others'. In each file: `facts` (JSON: family, name, noise, kind, seed, seconds, the estimate and what was
-kept by the code that made the cell), labels, true, train, held_out; A0, A1, B0, B1: [n, c], predictions of the half
-networks of two splits, NaN where a network had learnt; score (high is suspicious) and stage1 [n, c], of stage 1; rsl
-[n, c], of the network that learnt what was kept; features and seen: components of stage 1's last hidden layer, and of
-its inputs; kept and issue by the code that made the cell.
+With --networks FOLDER the networks of cells made before are taken from there: only RSL is trained, on what the estimate
+and the selection as they are now keep. A file per (set, noise, seed); what is there already is left alone. Of n
+examples, 20 % are held out, their labels as noisy as the others'. In each file: `facts` (JSON: family, name, noise,
+kind, seed, seconds, what was estimated), labels, true, train, held_out; A0, A1, B0, B1: [n, c], predictions of the half
+networks of two splits, NaN where a network had learnt; score (high is suspicious) and stage1 [n, c], of stage 1; kept
+and issue (likely wrong); rsl [n, c], of the network that learnt what was kept; features and seen: components of stage
+1's last hidden layer, and of its inputs.
 """
 
 import argparse
@@ -33,15 +34,16 @@ from smallloss.learning.inference import outputs
 from smallloss.learning.networks import Network
 from smallloss.learning.stage import Stage
 from smallloss.learning.task import Task
-from smallloss.methods import fitting, rsl
+from smallloss.methods import fitting
 from smallloss.methods.out_of_sample import HalfTraining
 from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import Learned, Noise, new_network, warm_up
+from smallloss.methods.small_loss import Learned, Noise, choose, new_network, retrain, warm_up
 from smallloss.noise.estimate import estimate
 from smallloss.outcome import parts_of
 from trust_sets import MADE, Labelled, Noisy, Places, components, real, seen_inputs, sources
 
 _AT_THE_END = {f"{stage}.evaluate_every": 1000 for stage in ("stage1", "rsl")}
+NETWORKS = ("A0", "A1", "B0", "B1", "score", "stage1", "seconds", "features", "seen")
 PEOPLE = ("one person", "majority of three", "majority of all")
 QUICK = ("texts", "texts, 400", "wine", "breast cancer", "mixed columns", "made up", "digits, table", "digits, 300")
 ONLY_PAIRWISE = ("breast cancer",)  # of two classes: structured noise is the same
@@ -55,12 +57,12 @@ def plan() -> Iterator[tuple[str, str, int]]:
     yield from (("Fashion-MNIST, 600", noise, 0) for noise in MADE)
     yield from ((name, "", 0) for name in (*PEOPLE, "CIFAR-10N"))
     yield from ((name, noise, seed) for seed in (1, 2) for name in QUICK for noise in made(name))
-    yield from (("Fashion-MNIST, 3,000", noise, 0) for noise in MADE)
-    yield from (("CIFAR-10, 3,000", noise, 0) for noise in DEAR)
     for seed in (1, 2):
         yield from ((name, "", seed) for name in (*PEOPLE, "CIFAR-10N"))
         yield from (("digits", noise, seed) for noise in MADE)
-        yield from ((name, noise, seed) for name in ("Fashion-MNIST, 600", "Fashion-MNIST, 3,000") for noise in DEAR)
+        yield from (("Fashion-MNIST, 600", noise, seed) for noise in DEAR)
+    yield from (("Fashion-MNIST, 3,000", noise, 0) for noise in MADE)
+    yield from (("CIFAR-10, 3,000", noise, 0) for noise in DEAR)
 
 
 def made(name: str) -> Iterator[str]:
@@ -114,12 +116,9 @@ def divided(data: Dataset, seed: int) -> np.ndarray:
     return train if len(held_out) else hold_out(data, seed)[0]
 
 
-def make(one: Labelled, seed: int) -> dict[str, Any]:
-    """Everything of a cell, by the path that a run takes."""
-    data, seconds = one.data, {}
-    task = Task(data, divided(data, seed), {}, seed=seed, device=torch.device("cpu"))
-    settings = fitting.choose(None, "cpu", data, changes=_AT_THE_END)
-    begun = time.perf_counter()
+def networks(task: Task, settings: Settings) -> dict[str, Any]:
+    """What stage 1 and the half networks of two splits say, before anything is estimated."""
+    seconds, begun = {}, time.perf_counter()
 
     def lap(name: str) -> None:
         nonlocal begun
@@ -133,56 +132,68 @@ def make(one: Labelled, seed: int) -> dict[str, Any]:
     lap("halves")
     B0, B1 = half_networks(task, settings, 1)
     lap("halves again")
-    everything = np.arange(len(data))
-    g = outputs(task, stage1.network, data, everything)
-    found, noise = as_it_estimates(task, np.nanmean([A0, A1], axis=0), g)
+    g = outputs(task, stage1.network, task.dataset, np.arange(len(task.dataset)))
+    return {
+        "A0": A0, "A1": A1, "B0": B0, "B1": B1, "score": stage1.ledger.score(settings.score),
+        "stage1": g.astype(np.float32), "seconds": seconds,
+        "features": components(last_hidden(task, stage1.network)).astype(np.float16),
+        "seen": components(seen_inputs(task.dataset)).astype(np.float16),
+    }  # fmt: skip
+
+
+def make(one: Labelled, seed: int, known: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Everything of a cell, by the path that a run takes. known: a cell whose networks are taken as they are."""
+    data = one.data
+    assert data.true_labels is not None
+    task = Task(data, divided(data, seed), {}, seed=seed, device=torch.device("cpu"))
+    settings = fitting.choose(None, "cpu", data, changes=_AT_THE_END)
+    said = networks(task, settings) if known is None else {name: known[name] for name in NETWORKS}
+    found, noise = as_it_estimates(data, np.stack([said["A0"], said["A1"]]))
     begun = time.perf_counter()
-    learned = learn(task, settings, noise)
-    lap("rsl")
-    kept, issue = (np.zeros(len(data), bool) for _ in range(2))
-    score = stage1.ledger.score(settings.score)
-    for part in parts_of(task, settings, noise, replace(learned, score=score)):
-        kept[part.index], issue[part.index] = part.selection.mask, part.selection.is_label_issue
+    said |= learn(task, settings, noise, said)
+    said["seconds"]["rsl"] = time.perf_counter() - begun
     facts = {
         "family": one.family, "name": one.name, "noise": one.noise, "kind": one.kind, "seed": seed, "n": len(data),
-        "classes": list(data.classes), "commit": commit(), "seconds": seconds, "learned": learned.method, **found,
+        "classes": list(data.classes), "commit": commit(), "seconds": said.pop("seconds"), "found": found,
     }  # fmt: skip
-    assert data.true_labels is not None
-    features = components(last_hidden(task, stage1.network))
-    return {
+    return said | {
         "facts": np.array(json.dumps(facts)), "labels": data.labels, "true": data.true_labels, "train": task.train,
-        "held_out": task.held_out, "A0": A0, "A1": A1, "B0": B0, "B1": B1, "score": score, "kept": kept,
-        "issue": issue, "stage1": g.astype(np.float32), "features": features.astype(np.float16),
-        "rsl": outputs(task, learned.fitted.network, data, everything).astype(np.float32),
-        "seen": components(seen_inputs(data)).astype(np.float16),
+        "held_out": task.held_out,
     }  # fmt: skip
 
 
-def as_it_estimates(task: Task, P: np.ndarray, g: np.ndarray) -> tuple[dict[str, Any], Noise]:
-    """The rates that the code which makes the cell finds, from the first split, as a run does."""
-    rows, labels = task.train, task.dataset.labels
-    found = estimate(
-        P[rows].astype(np.float64),
-        np.array(task.dataset.classes)[labels[rows]],
-        classes=task.dataset.classes,
-        contradicted=g.argmax(1)[rows] != labels[rows],
-        seed=task.seed,
-    )
-    share = np.bincount(labels[rows], minlength=task.classes) / len(rows)
+def as_it_estimates(data: Dataset, probabilities: np.ndarray) -> tuple[dict[str, Any], Noise]:
+    """The rates that the code which makes the cell finds, as a run does."""
+    found = estimate(probabilities, data.labels, classes=range(len(data.classes)))
     upper = found.upper(SAFETY_LEVEL)
-    overall = [float(found.noise_rate @ share), *np.quantile(found.draws @ share, (0.05, 0.95)).tolist()]
     facts = {name: getattr(found, name).tolist() for name in ("noise_rate", "low", "high", "prior")}
-    facts |= {"upper": upper.tolist(), "overall": overall, "weak": bool(found.weak), "evidence": found.evidence}
-    return {"found": facts}, Noise(found.noise_rate, prior=found.prior, upper=upper)
+    facts |= {"upper": upper.tolist(), "overall": list(found.overall), "evidence": found.evidence}
+    return facts, Noise(found.noise_rate, prior=found.prior, upper=upper)
 
 
-def learn(task: Task, settings: Settings, noise: Noise) -> Learned:
-    """What RSL learns; plain cross entropy where it keeps too little to learn from, as in a run."""
+def learn(task: Task, settings: Settings, noise: Noise, said: dict[str, Any]) -> dict[str, Any]:
+    """What RSL keeps, and learns from that; plain cross entropy where that is too little, as in a run."""
+    data, g = task.dataset, said["stage1"]
+    selection = choose(task, settings, noise, said["score"])
     try:
-        return rsl.train(task, settings, noise)
+        network = retrain(task, settings, task.train[selection.mask]).network
+        g = outputs(task, network, data, np.arange(len(data))).astype(np.float32)
     except TooFewError:
-        stage1 = warm_up(task, settings)
-        return Learned("cross_entropy", settings.net, stage1, ledger=stage1.ledger)
+        pass
+    kept, issue = (np.zeros(len(data), bool) for _ in range(2))
+    evidence = Learned("rsl", settings.net, None, selection, said["score"])  # type: ignore[arg-type]
+    for part in parts_of(task, settings, noise, evidence):
+        kept[part.index], issue[part.index] = part.selection.mask, part.selection.is_label_issue
+    return {"rsl": g, "kept": kept, "issue": issue}
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """A cell made before; None where there is none."""
+    if not path.exists():
+        return None
+    with np.load(path, allow_pickle=False) as file:
+        cell = dict(file)
+    return cell | {"seconds": json.loads(str(cell["facts"]))["seconds"]}
 
 
 def write(path: Path, arrays: dict[str, Any]) -> None:
@@ -196,6 +207,7 @@ def write(path: Path, arrays: dict[str, Any]) -> None:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--out", type=Path, required=True)
+    options.add_argument("--networks", type=Path, help="cells whose networks are taken as they are")
     for field in fields(Places):
         options.add_argument(f"--{field.name.replace('_', '-')}", type=Path)
     asked = options.parse_args()
@@ -214,7 +226,8 @@ def main() -> None:
         if not path.exists():
             one = noisy(name, seed).labelled(noise) if noise else real(places, name, seed)
             begun = time.process_time()
-            write(path, make(one, seed))
+            known = None if asked.networks is None else read(asked.networks / path.name)
+            write(path, make(one, seed, known))
             wrong = float((one.data.labels != one.data.true_labels).mean())
             print(f"{path.stem}: {wrong:.3f} wrong, {time.process_time() - begun:.1f} s", flush=True)
 

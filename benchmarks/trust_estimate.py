@@ -15,10 +15,13 @@ from trust_tools import Cell, Row, f1, per_label
 
 def measure(cell: Cell) -> Iterator[Row]:
     found = {name: _of_estimate(cell, one) for name, one in _estimates(cell).items()}
-    before = cell.facts["found"]
-    ends = (np.array(before["low"]), np.array(before["high"]), *before["overall"][1:])
-    found["before"] = _of_rates(cell, np.array(before["noise_rate"]), cell.issue)
-    found["before"] |= _of_interval(cell, *ends) | _of_kept(cell, cell.kept)
+    if cell.before is not None:
+        said = cell.before.facts["found"]
+        found["before"] = (
+            _of_rates(cell, np.array(said["noise_rate"]), cell.before.issue)
+            | _of_interval(cell, np.array(said["low"]), np.array(said["high"]), *said["overall"][1:])
+            | _of_kept(cell, cell.before.kept)
+        )
     yield cell.named() | {"rules": found | _peers(cell) | _candidates(cell)}
 
 

@@ -1,8 +1,8 @@
 """The cells of trust_cells.py as the parts of trust.py read them: what is true of them, and what a run would keep."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,8 +44,9 @@ class Cell:
     rsl: np.ndarray
     features: np.ndarray
     seen: np.ndarray
-    kept: np.ndarray  # by the code that made the cell
+    kept: np.ndarray  # by the code that made the cell, as rsl learnt it
     issue: np.ndarray
+    before: "Cell | None" = None  # the same networks, under the code before
 
     @property
     def c(self) -> int:
@@ -108,16 +109,29 @@ class Cell:
         rates = np.minimum(rates, LARGEST)
         return select(self.score[rows], self.labels[rows], rates, classes=range(self.c), prior=prior, upper=upper)
 
+    def again(self, label_score: np.ndarray, answers: Mapping[int, int]) -> "Chosen":
+        """By a new label score, as a run selects after answers: those found wrong are dropped, the rates are theirs."""
+        found = self.found
+        rows = np.array(list(answers))
+        wrong = np.zeros(len(self.labels), bool)
+        wrong[rows] = self.wrong[rows]
+        chosen = select(
+            1 - label_score, self.labels, found.noise_rate, classes=range(self.c), prior=found.prior,
+            upper=found.upper(SAFETY_LEVEL), known_wrong=wrong,
+        )  # fmt: skip
+        return Chosen(chosen.mask, chosen.is_label_issue, label_score)
+
     def named(self) -> Row:
         """What every line of results says of its cell."""
         facts = {key: self.facts[key] for key in ("family", "name", "noise", "kind", "seed", "n")}
         return facts | {"wrong": self.rate, "error": self.error, "group": self.group}
 
 
-def cells(folder: Path, only: str = "") -> Iterator[Cell]:
-    """Every cell whose file's name holds `only`, in the order of their names."""
+def cells(folder: Path, before: Path | None, only: str = "") -> Iterator[Cell]:
+    """Every cell whose file's name holds `only`, in the order of their names, with what the code before made of it."""
     for path in sorted(path for path in folder.glob("*.npz") if only in path.stem):
-        yield read(path)
+        earlier = None if before is None or not (before / path.name).exists() else read(before / path.name)
+        yield replace(read(path), before=earlier)
 
 
 def read(path: Path) -> Cell:
