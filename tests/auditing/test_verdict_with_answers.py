@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from smallloss.noise.data_verdict import DataVerdict
+from smallloss.noise.trust import judge
 
 import smallloss as sl
 from smallloss.auditing.run import read_run
@@ -19,9 +21,7 @@ from smallloss.auditing.session import audit, read_back
 from smallloss.data.npz import read_npz
 from smallloss.data.table_files import read_table
 from smallloss.exporting import export
-from smallloss.noise.data_verdict import DataVerdict
 from smallloss.noise.estimate import Estimate
-from smallloss.noise.trust import judge
 
 COMMAND = [sys.executable, "-c", "from smallloss.cli import main; main()"]
 
