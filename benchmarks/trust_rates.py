@@ -35,7 +35,7 @@ def measure(cell: Cell) -> Iterator[Row]:
         found = [after(cell, rows, kept, score, one, more) for one in sampled]
         low, high = np.array(found).T
         truth = float(cell.wrong[rows].mean())
-        row[name] = {"holds": float(((low <= truth) & (truth <= high)).mean()), "width": float((high - low).mean())}
+        row[name] = {"holds": float(((low <= truth + 1e-9) & (truth <= high + 1e-9)).mean()), "width": float((high - low).mean())}
     yield row
 
 
@@ -45,7 +45,7 @@ def after(
     """The interval after these answers and so many of the most suspicious others."""
     wrong = cell.wrong[rows]
     stream = np.where(kept, 0, 1)
-    rest = np.setdiff1d(np.arange(len(rows)), sampled)
+    rest = np.setdiff1d(np.flatnonzero(~kept), sampled)
     suspicious = rest[np.argsort(score[rest], kind="stable")[:more]]
     if len(suspicious):  # no draw speaks for what is as suspicious as these
         stream[~kept & (score <= score[suspicious].max())] = -1

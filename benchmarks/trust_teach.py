@@ -11,9 +11,9 @@ from math import ceil
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
-from smallloss.learning.last_layer import _log_loss
-from smallloss.noise.teach import teach
 
+from smallloss.learning.last_layer import Components
+from smallloss.noise.teach import teach
 from trust_bets import Bets, draw
 from trust_tools import REAL, Cell, Row
 
@@ -39,10 +39,9 @@ def measure(cell: Cell) -> Iterator[Row]:
 
 
 def features_of(cell: Cell) -> np.ndarray:
-    """What a run keeps: the last layer, or what the network saw where that predicts held-out labels better."""
-    rows = cell.held_out
-    seen, last = (_log_loss(x[rows], cell.labels[rows]) for x in (cell.seen, cell.features))
-    return cell.seen if seen < last else cell.features
+    """What a run keeps: components of the last layer's inputs and of the network's together."""
+    both = np.concatenate([cell.features, cell.seen], axis=1).astype(np.float64)
+    return Components(both).of(both)
 
 
 def taught(cell: Cell, X: np.ndarray, sampled: int, suspicious: int, rng: np.random.Generator) -> Row:

@@ -54,12 +54,14 @@ def _logits(network: Network, inputs: Inputs, views: Views) -> Iterator[Tensor]:
     training = network.module.training
     network.module.eval()
     try:
-        yield from _chunks(network, inputs, views)
+        for x, again in chunks(inputs, views):
+            yield network(x)[again:]
     finally:
         network.module.train(training)
 
 
-def _chunks(network: Network, inputs: Inputs, views: Views) -> Iterator[Tensor]:
+def chunks(inputs: Inputs, views: Views) -> Iterator[tuple[Tensor, int]]:
+    """What is seen, in large batches, and how many of a batch's first rows came with the batch before."""
     size = max(1, min(len(views), _CHUNK_VALUES // max(1, int(inputs.source[0].size))))
     starts = range(0, len(views), size)
     streamed = None
@@ -70,9 +72,9 @@ def _chunks(network: Network, inputs: Inputs, views: Views) -> Iterator[Tensor]:
         end = min(start + size, len(views))
         if streamed is not None:
             chunk = views.map(lambda table, s=start, e=end: table[s:e])  # type: ignore[misc]
-            yield network(inputs.see(chunk, next(streamed)))
+            yield inputs.see(chunk, next(streamed)), 0
             continue
         # The last chunk reaches back to be as long as the others: one shape, compiled once.
         begin = max(0, end - size)
         chunk = views.map(lambda table, s=begin, e=end: table[s:e])  # type: ignore[misc]
-        yield network(inputs.see(chunk))[start - begin :]
+        yield inputs.see(chunk), start - begin
