@@ -2,11 +2,11 @@
 
     python benchmarks/trust_cells.py --out FOLDER --fashion IDX --cifar FOLDER --people NPZ --cifar-n NPZ --comments CSV
 
-With --networks FOLDER the networks of cells made before are taken from there: only RSL is trained, on what the estimate
+Several processes may work on one folder. With --networks FOLDER the networks of cells made before are taken from there: only RSL is trained, on what the estimate
 and the selection as they are now keep. A file per (set, noise, seed); what is there already is left alone. Of n
 examples, 20 % are held out, their labels as noisy as the others'. In each file: `facts` (JSON: family, name, noise,
 kind, seed, seconds, what was estimated), labels, true, train, held_out; A0, A1, B0, B1: [n, c], predictions of the half
-networks of two splits, NaN where a network had learnt; score (high is suspicious) and stage1 [n, c], of stage 1; kept
+networks of two splits (of whole sets one), NaN where a network had learnt; score (high is suspicious) and stage1 [n, c], of stage 1; kept
 and issue (likely wrong); rsl [n, c], of the network that learnt what was kept; features and seen: components of stage
 1's last hidden layer, and of its inputs.
 """
@@ -63,6 +63,13 @@ def plan() -> Iterator[tuple[str, str, int]]:
         yield from (("Fashion-MNIST, 600", noise, seed) for noise in DEAR)
     yield from (("Fashion-MNIST, 3,000", noise, 0) for noise in MADE)
     yield from (("CIFAR-10, 3,000", noise, 0) for noise in DEAR)
+
+
+def whole() -> Iterator[tuple[str, str, int]]:
+    """The same of whole sets, by a GPU."""
+    yield "CIFAR-10N, 50,000", "", 0
+    yield from (("CIFAR-10, 50,000", noise, 0) for noise in ("uniform:0.5", "structured:0.4"))
+    yield "CIFAR-100, 50,000", "uniform:0.4", 0
 
 
 def made(name: str) -> Iterator[str]:
@@ -130,24 +137,26 @@ def networks(task: Task, settings: Settings) -> dict[str, Any]:
     lap("stage1")
     A0, A1 = half_networks(task, settings, 0)
     lap("halves")
-    B0, B1 = half_networks(task, settings, 1)
-    lap("halves again")
+    second = {}
+    if task.device.type == "cpu":  # a second split is there to be looked at; whole sets do without it
+        second = dict(zip(("B0", "B1"), half_networks(task, settings, 1), strict=True))
+        lap("halves again")
     g = outputs(task, stage1.network, task.dataset, np.arange(len(task.dataset)))
     return {
-        "A0": A0, "A1": A1, "B0": B0, "B1": B1, "score": stage1.ledger.score(settings.score),
+        "A0": A0, "A1": A1, **second, "score": stage1.ledger.score(settings.score),
         "stage1": g.astype(np.float32), "seconds": seconds,
         "features": components(last_hidden(task, stage1.network)).astype(np.float16),
         "seen": components(seen_inputs(task.dataset)).astype(np.float16),
     }  # fmt: skip
 
 
-def make(one: Labelled, seed: int, known: dict[str, Any] | None = None) -> dict[str, Any]:
+def make(one: Labelled, seed: int, device: str, known: dict[str, Any] | None = None) -> dict[str, Any]:
     """Everything of a cell, by the path that a run takes. known: a cell whose networks are taken as they are."""
     data = one.data
     assert data.true_labels is not None
-    task = Task(data, divided(data, seed), {}, seed=seed, device=torch.device("cpu"))
-    settings = fitting.choose(None, "cpu", data, changes=_AT_THE_END)
-    said = networks(task, settings) if known is None else {name: known[name] for name in NETWORKS}
+    task = Task(data, divided(data, seed), {}, seed=seed, device=torch.device(device))
+    settings = fitting.choose(None, device, data, changes=_AT_THE_END)
+    said = networks(task, settings) if known is None else {name: known[name] for name in NETWORKS if name in known}
     found, noise = as_it_estimates(data, np.stack([said["A0"], said["A1"]]))
     begun = time.perf_counter()
     said |= learn(task, settings, noise, said)
@@ -204,12 +213,22 @@ def write(path: Path, arrays: dict[str, Any]) -> None:
     part.replace(path)
 
 
+def claimed(path: Path) -> bool:
+    """Several processes may fill one folder: the first to ask makes the cell. A claim left behind is to be deleted."""
+    try:
+        path.with_suffix(".claim").touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--networks", type=Path, help="cells whose networks are taken as they are")
     for field in fields(Places):
         options.add_argument(f"--{field.name.replace('_', '-')}", type=Path)
+    options.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: whole sets instead of small")
     asked = options.parse_args()
     places = Places(**{field.name: getattr(asked, field.name) for field in fields(Places)})
     every = sources(places)
@@ -221,13 +240,14 @@ def main() -> None:
         return Noisy(family, name, pick(seed), seed)
 
     torch.set_num_threads(1)
-    for name, noise, seed in plan():
+    for name, noise, seed in plan() if asked.device == "cpu" else whole():
         path = asked.out / f"{name} {noise} {seed}.npz".replace(", ", " ").replace(":", "").replace(" ", "-")
-        if not path.exists():
+        if not path.exists() and claimed(path):
             one = noisy(name, seed).labelled(noise) if noise else real(places, name, seed)
             begun = time.process_time()
             known = None if asked.networks is None else read(asked.networks / path.name)
-            write(path, make(one, seed, known))
+            write(path, make(one, seed, asked.device, known))
+            path.with_suffix(".claim").unlink()
             wrong = float((one.data.labels != one.data.true_labels).mean())
             print(f"{path.stem}: {wrong:.3f} wrong, {time.process_time() - begun:.1f} s", flush=True)
 

@@ -26,11 +26,11 @@ def measure(cell: Cell) -> Iterator[Row]:
 
 
 def _estimates(cell: Cell) -> dict[str, Estimate]:
-    """As a run does; and with a second split of the training part, as much training again."""
-    return {
-        "now": cell.found,
-        "now, two splits": estimate(cell.halves, cell.labels, classes=range(cell.c)),
-    }
+    """As a run does; and, where there is one, with a second split of the training part, as much training again."""
+    found = {"now": cell.found}
+    if len(cell.halves) > 2:
+        found["now, two splits"] = estimate(cell.halves, cell.labels, classes=range(cell.c))
+    return found
 
 
 def _of_estimate(cell: Cell, found: Estimate) -> Row:

@@ -35,7 +35,10 @@ def measure(cell: Cell) -> Iterator[Row]:
         found = [after(cell, rows, kept, score, one, more) for one in sampled]
         low, high = np.array(found).T
         truth = float(cell.wrong[rows].mean())
-        row[name] = {"holds": float(((low <= truth + 1e-9) & (truth <= high + 1e-9)).mean()), "width": float((high - low).mean())}
+        row[name] = {
+            "holds": float(((low <= truth + 1e-9) & (truth <= high + 1e-9)).mean()),
+            "width": float((high - low).mean()),
+        }
     yield row
 
 

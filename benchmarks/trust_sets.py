@@ -67,11 +67,11 @@ def real(places: Places, name: str, seed: int) -> Labelled:
         assert places.comments is not None
         data = load(places.comments)
         return Labelled("YouTube comments", name, "keyword rules", "function of the input", data)
-    if name == "CIFAR-10N":
+    if name in ("CIFAR-10N", "CIFAR-10N, 50,000"):
         assert places.cifar_n is not None
         data = load(f"cifar10:{places.cifar}")
         data = data.with_labels(human_labels(places.cifar_n, "random1", data))
-        chosen = np.sort(rng.permutation(len(data))[:4000])
+        chosen = np.sort(rng.permutation(len(data))[: 4000 if name == "CIFAR-10N" else None])
         return Labelled("people on CIFAR-10", name, "one person", "real", replace(data.take(chosen), test=None))
     assert places.people is not None
     data = load(f"idx:{places.fashion}").test
@@ -110,7 +110,9 @@ def sources(places: Places) -> dict[str, tuple[str, Pick]]:
             fashion = partial(_some_of, f"idx:{places.fashion}", n)
             found[f"Fashion-MNIST, {n:,}"] = ("Fashion-MNIST", fashion)
     if places.cifar is not None:
-        found["CIFAR-10, 3,000"] = ("CIFAR-10", partial(_some_of, f"cifar10:{places.cifar}", 3000))
+        for n in (3000, 50000):
+            found[f"CIFAR-10, {n:,}"] = ("CIFAR-10", partial(_some_of, f"cifar10:{places.cifar}", n))
+        found["CIFAR-100, 50,000"] = ("CIFAR-100", partial(_some_of, f"cifar100:{places.cifar}", 50000))
     return found
 
 

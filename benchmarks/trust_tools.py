@@ -38,7 +38,9 @@ class Cell:
     true: np.ndarray
     train: np.ndarray
     held_out: np.ndarray
-    halves: np.ndarray  # [4, n, c]: the two of the run's own split, the two of another; NaN where one had learnt
+    halves: (
+        np.ndarray
+    )  # [4, n, c]: the two of the run's own split, the two of another, if any; NaN where one had learnt
     score: np.ndarray
     stage1: np.ndarray
     rsl: np.ndarray
@@ -138,7 +140,7 @@ def read(path: Path) -> Cell:
     with np.load(path, allow_pickle=False) as file:
         arrays = dict(file)
     facts = json.loads(str(arrays.pop("facts")))
-    halves = np.stack([arrays.pop(name) for name in ("A0", "A1", "B0", "B1")])
+    halves = np.stack([arrays.pop(name) for name in ("A0", "A1", "B0", "B1") if name in arrays])
     return Cell(facts, halves=halves, **arrays)
 
 
