@@ -19,12 +19,12 @@ ANSWERS, AUDITS = 60, 10
 def measure(cell: Cell) -> Iterator[Row]:
     rows, found = cell.held_out, cell.found
     label, true = cell.labels[rows], cell.true[rows]
-    joint = found.prior[:, None] * found.transition
+    joint, halves = found.prior[:, None] * found.transition, cell.halves[:2, rows].argmax(2)
     row = cell.named() | {"held out": len(rows)}
     for name, g in (("cross_entropy", cell.stage1), ("rsl", cell.rsl)):
         predicted = g[rows].argmax(1)
         truth = float((predicted == true).mean())
-        said = without_answers(label, predicted, found.noise_rate, joint, found.overall[1])
+        said = without_answers(label, predicted, found.noise_rate, joint, low=found.overall[1], halves=halves)
         row[name] = {"truth": truth, "by given labels": float((predicted == label).mean()), **held(said, truth)}
         row[name]["answered"] = answered(label, predicted, true, cell.facts["seed"])
     yield row

@@ -115,7 +115,7 @@ def last_hidden(task: Task, network: Network) -> np.ndarray:
             outputs(task, network, task.dataset, rows)
     finally:
         hook.remove()
-    return torch.cat(given).cpu().numpy()
+    return torch.cat(given).float().cpu().numpy()
 
 
 def divided(data: Dataset, seed: int) -> np.ndarray:

@@ -6,9 +6,9 @@ As an audit asks: of what was trained on, 40 kept and 20 of the others, a random
 from collections.abc import Iterator
 
 import numpy as np
-from smallloss.noise.rates import rates_from
 
 from smallloss.noise.answers import NONE
+from smallloss.noise.rates import rates_from
 from trust_bets import draw
 from trust_tools import REAL, Cell, Row
 
