@@ -2,13 +2,13 @@
 
     python benchmarks/trust_cells.py --out FOLDER --fashion IDX --cifar FOLDER --people NPZ --cifar-n NPZ --comments CSV
 
-Several processes may work on one folder. With --networks FOLDER the networks of cells made before are taken from there: only RSL is trained, on what the estimate
-and the selection as they are now keep. A file per (set, noise, seed); what is there already is left alone. Of n
-examples, 20 % are held out, their labels as noisy as the others'. In each file: `facts` (JSON: family, name, noise,
-kind, seed, seconds, what was estimated), labels, true, train, held_out; A0, A1, B0, B1: [n, c], predictions of the half
-networks of two splits (of whole sets one), NaN where a network had learnt; score (high is suspicious) and stage1 [n, c], of stage 1; kept
-and issue (likely wrong); rsl [n, c], of the network that learnt what was kept; features and seen: components of stage
-1's last hidden layer, and of its inputs.
+Several processes may work on one folder. With --networks FOLDER the networks of cells made before are taken from there:
+only RSL is trained, on what the estimate and the selection as they are now keep. A file per (set, noise, seed); what is
+there already is left alone. Of n examples, 20 % are held out, their labels as noisy as the others'. In each file:
+`facts` (JSON: family, name, noise, kind, seed, seconds, what was estimated), labels, true, train, held_out; A0, A1, B0,
+B1: [n, c], predictions of the half networks of two splits (of whole sets one), NaN where a network had learnt; score
+(high is suspicious) and stage1 [n, c], of stage 1; kept and issue (likely wrong); rsl [n, c], of the network that
+learnt what was kept; features and seen: components of stage 1's last hidden layer, and of its inputs.
 """
 
 import argparse
@@ -40,7 +40,7 @@ from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose, new_network, retrain, warm_up
 from smallloss.noise.estimate import estimate
 from smallloss.outcome import parts_of
-from trust_sets import MADE, Labelled, Noisy, Places, components, real, seen_inputs, sources
+from trust_sets import FEATURES, FEATURES_N, MADE, Labelled, Noisy, Places, components, real, seen_inputs, sources
 
 _AT_THE_END = {f"{stage}.evaluate_every": 1000 for stage in ("stage1", "rsl")}
 NETWORKS = ("A0", "A1", "B0", "B1", "score", "stage1", "seconds", "features", "seen")
@@ -55,10 +55,12 @@ def plan() -> Iterator[tuple[str, str, int]]:
     yield from (("YouTube comments", "", seed) for seed in range(3))
     yield from ((name, noise, 0) for name in (*QUICK, "digits") for noise in made(name))
     yield from (("Fashion-MNIST, 600", noise, 0) for noise in MADE)
-    yield from ((name, "", 0) for name in (*PEOPLE, "CIFAR-10N"))
+    yield from ((name, "", 0) for name in (*PEOPLE, FEATURES_N, "CIFAR-10N"))
+    yield from ((FEATURES, noise, 0) for noise in MADE)
     yield from ((name, noise, seed) for seed in (1, 2) for name in QUICK for noise in made(name))
     for seed in (1, 2):
-        yield from ((name, "", seed) for name in (*PEOPLE, "CIFAR-10N"))
+        yield from ((name, "", seed) for name in (*PEOPLE, FEATURES_N, "CIFAR-10N"))
+        yield from ((FEATURES, noise, seed) for noise in MADE)
         yield from (("digits", noise, seed) for noise in MADE)
         yield from (("Fashion-MNIST, 600", noise, seed) for noise in DEAR)
     yield from (("Fashion-MNIST, 3,000", noise, 0) for noise in MADE)

@@ -32,6 +32,7 @@ MADE = (
     "uniform:0.2", "uniform:0.4", "pairwise:0.3", "structured:0.3", "instance:0.3", "hard:0.2", "soft:0.2", "none",
     "rule", "shuffled",
 )  # fmt: skip
+FEATURES, FEATURES_N = "CIFAR-10, features", "CIFAR-10N, features"
 KINDS = {"none": "clean", "rule": "function of the input", "shuffled": "shuffled"}
 
 
@@ -43,6 +44,7 @@ class Places:
     cifar: Path | None  # holds cifar-10-batches-bin
     people: Path | None  # fashion_mnist_test_answers.npz: how many people gave each class to each test picture
     cifar_n: Path | None
+    cifar_features: Path | None  # an npz of rows of CIFAR-10's training part and features of a pretrained network
     comments: Path | None  # a csv of text, label and true_label
 
 
@@ -67,6 +69,8 @@ def real(places: Places, name: str, seed: int) -> Labelled:
         assert places.comments is not None
         data = load(places.comments)
         return Labelled("YouTube comments", name, "keyword rules", "function of the input", data)
+    if name == FEATURES_N:
+        return Labelled("people on CIFAR-10", name, "one person", "real", _by_features(places, human=True)(seed))
     if name in ("CIFAR-10N", "CIFAR-10N, 50,000"):
         assert places.cifar_n is not None
         data = load(f"cifar10:{places.cifar}")
@@ -112,12 +116,31 @@ def sources(places: Places) -> dict[str, tuple[str, Pick]]:
     if places.cifar is not None:
         for n in (3000, 50000):
             found[f"CIFAR-10, {n:,}"] = ("CIFAR-10", partial(_some_of, f"cifar10:{places.cifar}", n))
+        if places.cifar_features is not None:
+            found[FEATURES] = ("CIFAR-10", _by_features(places))
         found["CIFAR-100, 50,000"] = ("CIFAR-100", partial(_some_of, f"cifar100:{places.cifar}", 50000))
     return found
 
 
 def _some_of(spec: str, n: int, seed: int) -> Dataset:
     return _some(_true(load(spec)), n, seed)
+
+
+def _by_features(places: Places, *, human: bool = False) -> Pick:
+    """6,000 of the examples that have features, with those as what the network sees."""
+
+    def pick(seed: int) -> Dataset:
+        data = load(f"cifar10:{places.cifar}")
+        if human:
+            assert places.cifar_n is not None
+            data = data.with_labels(human_labels(places.cifar_n, "random1", data))
+        assert places.cifar_features is not None
+        with np.load(places.cifar_features) as file:
+            rows, features = file["rows"], file["features"]
+        chosen = np.sort(np.random.default_rng(seed).permutation(len(rows))[:6000])
+        return _true(data.take(rows[chosen])).seen_as(features[chosen], "")
+
+    return pick
 
 
 def _true(data: Dataset) -> Dataset:

@@ -1,4 +1,4 @@
-"""What a network says of every example before its last layer, beside what it saw: the features that answers teach by."""
+"""What a network says of every example before its last layer, beside what it saw: features that answers teach by."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -45,7 +45,9 @@ def teach(
     rows = np.array([row for row, true in decided.items() if true >= 0], np.int64)
     true = np.array([decided[row] for row in rows.tolist()], np.int64)
     if len(np.unique(true)) < 2:
-        found = Taught(np.array(label_score, np.float64), 1.0, 0.0, "No two classes were answered, so nothing is learnt.")
+        found = Taught(
+            np.array(label_score, np.float64), 1.0, 0.0, "No two classes were answered, so nothing is learnt."
+        )
     else:
         found = _taught(X, labels, noisy, rows, true, [row for row in decided if row in set(sampled)], decided, classes)
     said = list(decided)
