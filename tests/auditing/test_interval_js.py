@@ -37,6 +37,19 @@ def test_python_says_what_the_golden_cases_say(case: dict[str, Any]) -> None:
     assert results(case) == pytest.approx(case["expected"], abs=1e-12)
 
 
+@pytest.mark.parametrize("case", CASES, ids=[case["what"] for case in CASES])
+def test_what_was_left_open_for_a_later_block_counts_as_unsure(case: dict[str, Any]) -> None:
+    options = {name: case[name] for name in ("level", "right_known", "known")}
+    blocks, said = blocks_of(case), said_of(case)
+    last = max((b for b, rows in enumerate(blocks.rows) if any(row in said for row in rows.tolist())), default=0)
+    skipped = [int(row) for rows in blocks.rows[:last] for row in rows][::3]
+    left_open = {row: answer for row, answer in said.items() if row not in skipped}
+    unsure = said | dict.fromkeys(skipped)
+    assert anytime(blocks, left_open, **options) == pytest.approx(anytime(blocks, unsure, **options), nan_ok=True)
+    needed = [answers_needed(blocks, answers, case["promise"], **options) for answers in (left_open, unsure)]
+    assert needed[0] == needed[1]
+
+
 def test_the_page_says_the_same_digit_for_digit(tmp_path: Path) -> None:
     node = shutil.which("node")
     if node is None:

@@ -30,14 +30,16 @@ export function answersNeeded(blocks, answers, promise, { level, rightKnown = 0,
 
 // --- what was answered -------------------------------------------------------------------------------------
 
-// How many blocks are answered in full, before the first that is not.
+// How many blocks count: all before the last that has an answer, and that one where it is answered in full.
 export function complete(blocks, answers) {
-  const open = blocks.rows.findIndex((rows) => !rows.every((row) => answers.has(row)));
-  return open < 0 ? blocks.rows.length : open;
+  const answered = blocks.rows.map((rows) => rows.map((row) => answers.has(row)));
+  const last = answered.findLastIndex((block) => block.includes(true));
+  return last >= 0 && !answered[last].includes(false) ? last + 1 : Math.max(last, 0);
 }
 
+// What was left open in a block that counts is unsure.
 function said(blocks, answers, done, unsure) {
-  const value = (row) => (answers.get(row) === null ? unsure : Number(answers.get(row)));
+  const value = (row) => ({ true: 1, false: 0 })[answers.get(row)] ?? unsure;
   return blocks.rows.slice(0, done).map((rows) => rows.map(value));
 }
 

@@ -64,9 +64,9 @@ def anytime(
     """The share of right labels among the population and `known` others, of which `right_known` are right.
 
     Betting without replacement (Waudby-Smith and Ramdas 2024), with the score as control. Only complete blocks
-    count, in order, up to the first that is not. An unsure answer (None) is wrong at the low end, right at the high;
-    the value is a guess of what is left, from the decided ones. The ends never move outwards, each errs with
-    probability (1 - level) / 2 at most, over all looks together.
+    count; one that was left for a later one is complete, what is open in it unsure. An unsure answer (None) is wrong
+    at the low end, right at the high; the value is a guess of what is left, from the decided ones. As blocks are
+    added the ends never move outwards; each errs with probability (1 - level) / 2 at most, over all looks together.
     """
     done = _complete(blocks, answers)
     low = _Bets(blocks, _said(blocks, answers, done, 0.0), level).least()
@@ -112,15 +112,16 @@ def answers_needed(
 
 
 def _complete(blocks: Blocks, answers: Mapping[int, bool | None]) -> int:
-    """How many blocks are answered in full before the first that is not."""
-    whole = (all(row in answers for row in rows.tolist()) for rows in blocks.rows)
-    return next((b for b, all_of_it in enumerate(whole) if not all_of_it), len(blocks.rows))
+    """How many blocks count: all before the last that has an answer, and that one where it is answered in full."""
+    answered = [[row in answers for row in rows.tolist()] for rows in blocks.rows]
+    last = max((b for b, block in enumerate(answered) if any(block)), default=-1)
+    return last + all(answered[last]) if last >= 0 else 0
 
 
 def _said(blocks: Blocks, answers: Mapping[int, bool | None], done: int, unsure: float) -> list[np.ndarray]:
-    """Per complete block, 1 where the label is right, 0 where it is wrong, else `unsure`."""
+    """Per complete block, 1 where the label is right, 0 where it is wrong, else `unsure`, as is what was left open."""
     value = {True: 1.0, False: 0.0, None: unsure}
-    return [np.array([value[answers[row]] for row in rows.tolist()]) for rows in blocks.rows[:done]]
+    return [np.array([value[answers.get(row)] for row in rows.tolist()]) for rows in blocks.rows[:done]]
 
 
 def _line(blocks: Blocks, answers: Mapping[int, bool | None], done: int) -> tuple[float, float, float]:
