@@ -19,8 +19,8 @@ export function answersNeeded(blocks, answers, promise, { level, rightKnown = 0,
   const low = said(blocks, answers, done, 0), high = said(blocks, answers, done, 1);
   const right = low.concat(ahead.map((block) => block.map(() => 1)));
   const ifRight = new Bets(blocks, right, level, false).answersUntil(goal - 1, done);
-  if (!done) return { ifRight, atRate: null };
   const { slope, at, mean } = line(blocks, answers, done);
+  if (Number.isNaN(at)) return { ifRight, atRate: null };
   const seen = ahead.map((block) => block.map((f) => within(at + slope * (f - mean), 0, 1)));
   const proved = new Bets(blocks, low.concat(seen), level, false).answersUntil(goal - 1, done);
   const refuted = new Bets(blocks, high.concat(seen), level, true).answersUntil(blocks.size - goal, done);
@@ -104,7 +104,7 @@ class Bets {
         const b = bet * s.share[g], p = m + s.offset[g];
         log += y * Math.log1p(b * (1 - p)) + (1 - y) * Math.log1p(-b * p);
       });
-      return s.right <= total && total - s.right <= this.size - s.asked ? log : Infinity;
+      return s.right <= total ? log : Infinity;
     });
   }
 

@@ -81,7 +81,7 @@ class Needed(NamedTuple):
     """How many more answers settle a promise; None where all that there is to ask does not."""
 
     if_right: int | None  # until it is proved, where all of them are right
-    at_rate: int | None  # until it is proved or refuted, at the rate seen so far; None before the first block
+    at_rate: int | None  # until it is proved or refuted, at the rate seen so far; None before there is one
 
 
 def answers_needed(
@@ -99,9 +99,9 @@ def answers_needed(
     low, high = (_said(blocks, answers, done, unsure) for unsure in (0.0, 1.0))
     ahead = blocks.prediction[done:]
     if_right = _Bets(blocks, low + [np.ones(len(f)) for f in ahead], level).answers_until(goal - 1, done)
-    if not done:
-        return Needed(if_right, None)
     slope, at, mean = _line(blocks, answers, done)
+    if np.isnan(at):
+        return Needed(if_right, None)
     guess = [np.clip(at + slope * (f - mean), 0, 1) for f in ahead]
     proved = _Bets(blocks, low + guess, level).answers_until(goal - 1, done)
     refuted = _Bets(blocks, high + guess, level, mirrored=True).answers_until(blocks.size - goal, done)
@@ -209,14 +209,13 @@ class _Bets:
         self.most = np.where(n == 0, FIRST, MOST)
 
     def log_capital(self, total: int) -> np.ndarray:
-        """After each block, if `total` of the population are right; infinite once they cannot be."""
+        """After each block, if `total` of the population are right; infinite once more than these are."""
         m = np.clip((total - self.before) / self.left, 0, 1)
         largest = self.w.max(1, initial=0) * np.maximum(m + self.top, 0)
         bet = (np.minimum(self.bet * largest, self.most) / np.maximum(largest, 1e-300))[:, None] * self.w
         p = m[:, None] + self.offset
         factors = self.y * np.log1p(bet * (1 - p)) + (1 - self.y) * np.log1p(-bet * p)
-        possible = (self.right <= total) & (total - self.right <= self.size - self.asked)
-        return np.where(possible, factors.sum(1).cumsum(), np.inf)
+        return np.where(self.right <= total, factors.sum(1).cumsum(), np.inf)
 
     def least(self) -> int:
         """The smallest number of right ones that the bets have not refuted at any look."""
