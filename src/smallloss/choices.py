@@ -13,6 +13,7 @@ from smallloss.learning.task import Task
 from smallloss.methods import presets
 from smallloss.methods.presets import Settings
 from smallloss.models.small_convnet import LARGEST, SHRUNK
+from smallloss.noise.answers import PROMISE
 from smallloss.report.summary import printable
 from smallloss.run_files import net_name
 
@@ -57,6 +58,7 @@ def options(**asked: Any) -> list[str]:
         "path": "auto",
         "workers": 0,
         "deterministic": False,
+        "promise": PROMISE,
     }
     words: list[str] = []
     for name, value in asked.items():

@@ -22,13 +22,15 @@ from smallloss.known_noise import given_noise
 from smallloss.learning import backend, checkpoint
 from smallloss.learning.classifier import Classifier
 from smallloss.learning.inference import outputs
+from smallloss.learning.last_layer import features as features_of
 from smallloss.learning.progress import Progress
 from smallloss.learning.task import Task, pick_device
 from smallloss.methods import fitting
 from smallloss.methods.presets import Settings, idle
 from smallloss.methods.small_loss import RELABELLED, Learned, Noise, choose, retrain_relabelled, try_nets, try_views
 from smallloss.methods.unknown_noise import learn_noise, verdict_of
-from smallloss.noise.verdict import Judgement
+from smallloss.noise.answers import PROMISE
+from smallloss.noise.verdict import Judgement, require_promise
 from smallloss.outcome import accuracy_of, by_true_labels, judge_by_stage1, parts_of, stages_of
 from smallloss.preparing import Ready, as_seen, dataset_of, make_ready, place_of, refuse_early
 from smallloss.report.compare import SHIP, choose_shipped
@@ -120,6 +122,7 @@ def clean(
     path: str = "auto",
     workers: int = 0,
     deterministic: bool = False,
+    promise: float = PROMISE,
     progress: bool | None = False,
 ) -> CleanRun:
     """Train on noisy labels, find the wrong ones, and learn a classifier in spite of them.
@@ -135,6 +138,7 @@ def clean(
     learnt with the true label that was given.
     ship: "best" leaves behind the classifier that is best on the held-out part, that of the method where no other is
     seen to be better; "method" leaves behind the method's whatever is seen.
+    promise: the share of the kept labels that must be right for the verdict to be green.
     relabel: train on all labels once more, the likely wrong ones replaced by the suggested; it is shipped if best.
     settings: any knob by name, {"stage1.epochs": 20}.
     path: where the inputs are: "resident" on the device, "streaming" batch by batch, "auto" by their size.
@@ -146,6 +150,7 @@ def clean(
     changes = dict(settings or {})
     if ship not in SHIP:
         raise InputError(f"There is no ship={ship!r}; choose best or method.")
+    require_promise(promise)
     refuse_early(
         data, out, preset, where.type, net, epochs, changes, {"--transition": transition, "--corrections": corrections}
     )
@@ -171,8 +176,9 @@ def clean(
     config["options"] = options(
         backbone=backbone, features=features, labels=labels, method=method, ship=ship, relabel=relabel, preset=preset,
         noise=noise, prior=prior, protocol=protocol, net=net, epochs=epochs, seed=seed, device=device, path=path,
-        workers=workers, deterministic=deterministic, settings=changes,
+        workers=workers, deterministic=deterministic, promise=promise, settings=changes,
     )  # fmt: skip
+    config["promise"] = promise
     if isinstance(transition, str | Path):
         config["given"] = ["--transition", str(place(transition))]
     config["chosen"] = choices(task, chosen, ready.known, accuracy_on=ready.accuracy_on, asked=asked)
@@ -268,7 +274,7 @@ def _run(
         mean_loss=evidence.ledger.mean_loss,
         predicted=g.argmax(1),
         evidence=evidence.evidence,
-        verdict=verdict_of(noise, found, parts[0].selection),
+        verdict=verdict_of(noise, found, parts[0].selection, config["promise"]),
         accuracies=accuracies,
         accuracy_on=ready.accuracy_on,
         history=[row for stage in stages_of(everything).values() for row in stage.history],
@@ -284,5 +290,6 @@ def _run(
     run = CleanRun(result, learned, final, None if task.folder is None else task.folder.path, backbone)
     if task.folder is not None:
         task.folder.add(options=config["options"], shipped=None if shipped is None else shipped._asdict())
-        write_run(task.folder, result, run.classifier, evidence, found)
+        taught_by = features_of(task, everything[BASELINE].fitted.network)
+        write_run(task.folder, result, run.classifier, evidence, found, taught_by)
     return run

@@ -13,6 +13,7 @@ from smallloss import methods
 from smallloss.errors import InputError, SmallLossError
 from smallloss.files import FULL
 from smallloss.models import registry as nets
+from smallloss.noise.answers import PROMISE
 from smallloss.run_folder import read_config
 from smallloss.words import percent
 
@@ -63,6 +64,7 @@ _PRIOR_IN_SELECT = "taken from T; without T, classes are not balanced."
 _KINDS = "uniform:0.5, pairwise:0.4, structured:0.4"
 _WRONG = f"Make labels wrong on purpose, for a benchmark: {_KINDS}, human:FILE@random1."
 _METHOD = f"How to learn in spite of wrong labels: {', '.join(methods.names())}."
+_PROMISE = "Share of the kept labels that must be right for the verdict to be green."
 _SHIP = "Which classifier to leave behind: best (on the held-out part; a tie is the method's) or method."
 _RELABEL = "Train on all labels once more, the likely wrong ones as suggested; shipped if best."
 _PRESET = "Settings to start from: paper, fast (GPU) or cpu. If left out, the hardware decides."
@@ -110,6 +112,7 @@ def clean(
     data: Annotated[str, _argument("DATA", _DATA)],
     out: Annotated[Path, _option("FOLDER", "The run folder. The same command resumes a stopped run.")],
     strict: Annotated[bool, _option("", "Exit with status 3 if the verdict is 'do not trust'.", "--strict")] = False,
+    promise: Annotated[float, _option("SHARE", _PROMISE)] = PROMISE,
     label: Annotated[str | None, _data("NAME", "Column of labels, if not called label, given_label or y.")] = None,
     labels: Annotated[Path | None, _data("FILE", "File of labels, if DATA is an .npy of features.")] = None,
     features: Annotated[Path | None, _data("FILE", _FEATURES)] = None,
@@ -146,7 +149,7 @@ def clean(
         noise_rate=noise_rate, transition=transition, prior=prior,
         estimate=estimate, corrections=corrections, protocol=protocol, net=net, epochs=epochs,
         settings=_pairs(set_ or []), seed=seed, device=device, path=path, workers=workers,
-        deterministic=deterministic, progress=None,
+        deterministic=deterministic, promise=promise, progress=None,
     )  # fmt: skip
     render(run.result, Console(), run.folder)
     if strict and run.verdict.word == "do not trust":
@@ -219,37 +222,37 @@ def select(
 def audit(
     run: Annotated[Path, _argument("RUN", f"{_RUN}.")],
     answers: Annotated[Path | None, _option("FILE", "The .csv of answers, to read back.")] = None,
+    promise: Annotated[float | None, _option("SHARE", f"{_PROMISE} If left out, as in the run.")] = None,
     data: Annotated[str | None, _option("DATA", "DATA of the run, if it has moved.")] = None,
     label: Annotated[str | None, _option("NAME", "--label of the run, with --data.")] = None,
     labels: Annotated[Path | None, _option("FILE", "--labels of the run, if it had them.")] = None,
-    kept: Annotated[int, _option("N", "Kept examples to check.", min=0)] = 40,
-    dropped: Annotated[int, _option("N", "Dropped examples to check.", min=0)] = 20,
-    suspicious: Annotated[int | None, _option("N", "Instead: the N most suspicious, the worst first.", min=1)] = None,
-    seed: Annotated[int, _option("N", "Seed of the random draw.", min=0)] = 0,
+    kept: Annotated[int | None, _option("N", "Kept examples to check; if left out, what the promise takes.")] = None,
+    dropped: Annotated[int | None, _option("N", "Other examples to check; if left out, half as many.")] = None,
+    suspicious: Annotated[int | None, _option("N", "Instead: the N most suspicious, the worst first.")] = None,
+    held_out: Annotated[int | None, _option("N", "Instead: N held-out examples, for the accuracy.")] = None,
+    seed: Annotated[int, _option("N", "Seed of the random draw, once for a run.", min=0)] = 0,
 ) -> None:  # fmt: skip
     """Draw examples to check by hand, or go through the most suspicious; with --answers, say what the answers show."""
     from smallloss.auditing import session as auditing
-    from smallloss.auditing.run import FOLDER
-    from smallloss.auditing.words import how_many, next_run
-    from smallloss.finished import read_estimate
-
-    if answers is not None:
-        result = auditing.read_back(run, answers)
-        print(result)
-        corrections, rates = (run / FOLDER / name for name in (auditing.CORRECTIONS, auditing.RATES))
-        stay, estimated = result.rates.as_before, read_estimate(run) is not None
-        print(f"\n{next_run(read_config(run), corrections, rates, as_before=stay, estimated=estimated)}")
-        return
-    from smallloss.auditing.page import SUSPICIOUS
+    from smallloss.auditing.words import next_run
     from smallloss.data.source import load
     from smallloss.preparing import data_of_run
 
     dataset = data_of_run(run) if data is None else load(data, label=label, labels=labels)
-    table, page = auditing.audit(run, kept=kept, dropped=dropped, suspicious=suspicious, seed=seed, dataset=dataset)
-    print(f"{page}  (open it in a browser, answer from the keyboard, save)\n{table}  (the same questions as a table)")
-    print(how_many(table, {"kept": kept, "dropped": dropped} if suspicious is None else {SUSPICIOUS: suspicious}))
+    if answers is not None:
+        result = auditing.read_back(run, answers, promise=promise, dataset=dataset)
+        print(f"{result}\n\n{next_run(read_config(run), run, as_before=not result.rates.sampled)}")
+        if dataset is None:
+            print(f"{run / 'report.html'} is as it was: the data of the run was not found; name it with --data.")
+        return
     if dataset is None:
-        print("Examples are shown by id only, because the data of the run was not found: name it with --data.")
+        raise InputError(f"The data of {run} is not where the run found it, so there is nothing to show: give --data.")
+    asked = auditing.ask(
+        run, kept=kept, dropped=dropped, suspicious=suspicious, held_out=held_out, promise=promise, seed=seed,
+        dataset=dataset,
+    )  # fmt: skip
+    print(f"{asked.page}  (open it in a browser, answer from the keyboard, save)")
+    print(f"{asked.table}  (the same questions as a table)\n{asked.words}")
 
 
 @app.command()

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from smallloss import words
-from smallloss.auditing import session as auditing
+from smallloss.auditing.session import answered
 from smallloss.criterion.selection import LIKELY_WRONG, REASONS, UNREADABLE
 from smallloss.data.image_folder import is_picture
 from smallloss.data.own_table import OwnTable, is_table, read_own_table
 from smallloss.data.picture_files import picture_files, seen_from
 from smallloss.data.source import load
-from smallloss.data.table_files import CLEANLAB, write_table
+from smallloss.data.table_files import CLEANLAB, column_values, write_table
 from smallloss.errors import InputError
 from smallloss.files import place, write_json
 from smallloss.finished import EXAMPLES, read_estimate, read_finished, require_same_data
@@ -28,7 +28,6 @@ _ENDING = {"folder": "", "csv": ".csv", "parquet": ".parquet", "cleanlab": ".csv
 _ENDING |= {"labelstudio": ".json", "fiftyone": ".json"}
 FORMATS = tuple(_ENDING)
 _SHOWS_ORIGINALS = ("folder", "labelstudio", "fiftyone")
-_BY_HAND = "in none of the classes, by hand"
 _ESTIMATED = (
     "By the estimate {} to {} of the labels are wrong, so some that are called likely wrong may be right: check some "
     "by hand (smallloss audit), or leave none out (--keep all)."
@@ -124,9 +123,8 @@ def _counted(target: Path, run: _Run, rows: np.ndarray, labels: np.ndarray) -> E
 
 def _left_out(run: _Run, written: np.ndarray) -> dict[str, int]:
     """How many of all the examples are not among the `written` ones, by the reason."""
-    reason = np.where(formats.found_wrong(run.listed), _BY_HAND, run.listed["reason"])
-    lost = np.delete(reason, written)
-    return {name: int((lost == name).sum()) for name in (_BY_HAND, *REASONS) if (lost == name).any()}
+    lost = np.delete(run.listed["reason"], written)
+    return {name: int((lost == name).sum()) for name in REASONS if (lost == name).any()}
 
 
 def _refuse_odd_wishes(to: str, keep: str | None, relabel: bool, copy: bool) -> None:
@@ -150,7 +148,7 @@ def _read_run(folder: Path) -> _Run:
             f"{folder / EXAMPLES} has no column {missing[0]!r}: it was changed, or made by another version. Run again."
         )
     columns = [*_COLUMNS, *(name for name in formats.AUDITED if name in table.column_names)]
-    listed = {name: _values(table.column(name)) for name in columns}
+    listed = {name: column_values(table.column(name)) for name in columns}
     rows = np.flatnonzero(listed["reason"] != REASONS[UNREADABLE])
     _respect_answers(listed, rows, folder)
     drawn = config.get("noise", {}).get("drawn") is not None
@@ -162,21 +160,12 @@ def _read_run(folder: Path) -> _Run:
 def _respect_answers(listed: dict[str, np.ndarray], rows: np.ndarray, folder: Path) -> None:
     """What was said of this very run, over what the run itself says; `rows` are those of the dataset."""
     labels, classes, pins = np.full(len(listed["id"]), -1), [], {}
-    heard = auditing.answered(folder)
+    heard = answered(folder)
     if heard is not None:
         run, said = heard
         labels[rows], classes = run.labels, run.classes.tolist()
         pins = {int(rows[index]): true for index, true in said.items()}
     mark(listed, labels, classes, pins)
-
-
-def _values(column: Any) -> np.ndarray:
-    """A column as it is, numbers in their own precision; a copy, to be written to."""
-    import pyarrow as pa
-
-    if pa.types.is_string(column.type) or pa.types.is_null(column.type):
-        return np.array(column.to_pylist(), dtype=object)
-    return np.array(column.to_numpy())
 
 
 def _refuse_taken(target: Path, to: str) -> None:

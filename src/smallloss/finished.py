@@ -13,7 +13,7 @@ from smallloss.errors import InputError
 from smallloss.run_folder import read_config
 from smallloss.words import counted, quoted
 
-EXAMPLES, SELECTION = "examples.parquet", "selection.npz"
+EXAMPLES, SELECTION, FEATURES = "examples.parquet", "selection.npz", "features.npz"
 _ESTIMATE = "estimate.json"
 
 

@@ -14,7 +14,7 @@ from smallloss.methods.small_loss import Learned, Noise, choose
 from smallloss.methods.unknown_noise import NoiseFound
 from smallloss.models.ensemble import Ensemble
 from smallloss.noise.accuracy import TrueAccuracy, without_answers
-from smallloss.report.result import Accuracy, Part
+from smallloss.report.result import HELD_OUT, TRAIN, Accuracy, Part
 from smallloss.run_files import net_name
 
 ByTrueLabels = Callable[[np.ndarray, np.ndarray], TrueAccuracy | None]  # of rows and their predictions
@@ -33,14 +33,14 @@ def parts_of(task: Task, settings: Settings, noise: Noise, evidence: Learned) ->
     assert evidence.score is not None
     score = evidence.score
     train = evidence.selection or choose(task, settings, noise, score, beta=evidence.beta)
-    parts = [Part("train", task.train, train)]
+    parts = [Part(TRAIN, task.train, train)]
     if len(task.held_out):
         # Rates and prior as the training part had them: of a small class perhaps nobody is held out.
         names, quota = train.classes.tolist(), train.quota
         prior = None if quota.prior is None else dict(zip(names, quota.prior.tolist(), strict=True))
         known = Noise(dict(zip(names, quota.noise_rate.tolist(), strict=True)), prior=prior, upper=noise.upper)
         apart = choose(task, settings, known, score, index=task.held_out, beta=evidence.beta)
-        parts.append(Part("held out", task.held_out, apart))
+        parts.append(Part(HELD_OUT, task.held_out, apart))
     return parts
 
 

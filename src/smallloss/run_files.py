@@ -15,13 +15,14 @@ from smallloss.data.duplicates import conflict_table
 from smallloss.data.seen import Seen
 from smallloss.data.table_files import write_table
 from smallloss.files import write_json, write_npz
+from smallloss.finished import FEATURES
 from smallloss.learning.classifier import MODEL, Classifier
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned
 from smallloss.methods.unknown_noise import NoiseFound
 from smallloss.models import build
 from smallloss.models.digest import weights_digest
-from smallloss.report.examples import write_examples
+from smallloss.report.examples import ranked_columns, write_examples
 from smallloss.report.page import write_page
 from smallloss.report.result import Result
 from smallloss.report.stored import RESULT, write_result
@@ -32,8 +33,9 @@ _DIGITS = 16  # of a digest: enough to tell the networks of one user apart
 
 
 def write_run(
-    folder: RunFolder, result: Result, classifier: Classifier, evidence: Learned, found: NoiseFound | None
-) -> None:
+    folder: RunFolder, result: Result, classifier: Classifier, evidence: Learned, found: NoiseFound | None,
+    features: np.ndarray,
+) -> None:  # fmt: skip
     """Everything but config.json, duplicates.csv, metrics.jsonl and the checkpoints, which were there before."""
     assert evidence.ledger is not None
     evidence.ledger.save(folder / "ledger.npz")
@@ -61,6 +63,9 @@ def write_run(
         write_json(folder / "estimate.json", found.estimate.to_dict())
         write_npz(folder / "out_of_sample.npz", {"probabilities": found.probabilities.astype(np.float16)})
     write_examples(result, folder.path)
+    ranked, _ = ranked_columns(result.parts, len(result.dataset))
+    before = {name: ranked[name] for name in ("label_score", "selected")}  # an audit writes these anew
+    write_npz(folder / FEATURES, before | {"features": features})
     write_result(result, folder / RESULT)
     write_page(result, folder / "report.html")
 

@@ -1,7 +1,6 @@
-"""A finished run as its audit sees it. No torch."""
+"""A finished run as its audit sees it: vectors have an entry per row of the dataset, held-out ones too. No torch."""
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,90 +9,75 @@ import numpy as np
 
 from smallloss.data.npz import read_npz
 from smallloss.data.table_files import as_cell
-from smallloss.finished import SELECTION, read_estimate, read_finished
+from smallloss.finished import FEATURES, SELECTION, read_estimate, read_finished
+from smallloss.noise.estimate import Estimate
 
-FOLDER, TABLE, PAGE, RESULT = "audit", "audit.csv", "audit.html", "result.json"
-
-
-@dataclass(frozen=True, eq=False)
-class AllRows:
-    """The labels of a dataset, held-out examples included, and which of them are kept."""
-
-    classes: np.ndarray
-    class_index: np.ndarray
-    mask: np.ndarray
+FOLDER, RESULT = "audit", "result.json"
+CORRECTIONS, RATES = "corrections.csv", "rates.csv"  # what a later run takes
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The training part of a finished run, as the audit sees it; vectors have one entry per row of it.
-
-    Where they are of all rows of the dataset it is said: of those held out labels can be corrected too.
-    """
+    """What the run itself said, before anybody answered."""
 
     folder: Path
-    name: str
+    config: dict[str, Any]
     key: str  # says in the answers which run they belong to
-    fingerprint: str
+    table: Any  # of its examples, without those that could not be read
     classes: np.ndarray
-    class_index: np.ndarray
-    rank_in_class: np.ndarray
-    mask: np.ndarray
-    index: np.ndarray  # rows of the dataset
-    noise_rate: np.ndarray
-    labels: np.ndarray  # of all rows, as are the next four
+    labels: np.ndarray  # codes
     ids: list[str]
-    predicted: list[str | None]
+    predicted: np.ndarray  # codes by the classifier that it ships; -1 where there is none
     label_score: np.ndarray  # low is suspicious; NaN for what was never seen
     kept: np.ndarray
-    known: dict[int, int]  # row of the dataset -> its true class by hand, or NONE: the corrections it was made with
-    transition: list[list[float]] | None  # T where it was given
-    upper: list[float] | None  # of the rates, where they were given with them
-    estimate: dict[str, Any] | None
+    trained_on: np.ndarray  # rows
+    noise_rate: np.ndarray  # per class
+    known: dict[int, int]  # row -> its true class by hand, or NONE: the corrections it was made with
+    estimate: Estimate | None
+    features: np.ndarray | None  # what answers teach by; a run of before has none
 
     def __truediv__(self, name: str) -> Path:
         return self.folder / FOLDER / name
 
     @property
-    def all_rows(self) -> AllRows:
-        """What answers are read for."""
-        return AllRows(self.classes, self.labels, self.kept)
-
-    def places(self, rows: Iterable[int]) -> list[int]:
-        """Where in the training part rows of the dataset are, those that are in it."""
-        return np.flatnonzero(np.isin(self.index, list(rows))).tolist()
+    def held_out(self) -> np.ndarray:
+        """Rows that were held out."""
+        return np.setdiff1d(np.arange(len(self.labels)), self.trained_on)
 
 
 def read_run(folder: str | Path) -> Run:
-    """What an audit needs of a run folder. Samples are drawn of the training part, which was selected from."""
+    """What an audit needs of a run folder; what an audit wrote there is not read."""
     folder = Path(folder)
     config, table = read_finished(folder)
     selected = read_npz(folder / SELECTION)
-    table = table.filter(table.column("index").is_valid())  # what could not be read is no row of the dataset
-    given = table.column("given_label").to_pylist()
+    table = table.filter(table.column("index").is_valid())
     classes = np.array([as_cell(name) for name in selected["classes"].tolist()], dtype=object)
-    position = {name: k for k, name in enumerate(classes.tolist())}
-    labels = np.array([position[label] for label in given], np.int64)
-    noise = config.get("noise", {})
+    code = {name: k for k, name in enumerate(classes.tolist())}
     content = hashlib.sha256((folder / SELECTION).read_bytes() + config["data"]["fingerprint"].encode())
+    found, n = read_estimate(folder), len(table)
+    before = _before_any_answer(folder, table)
     return Run(
         folder=folder,
-        name=config["data"]["name"],
+        config=config,
         key=content.hexdigest()[:16],
-        fingerprint=config["data"]["fingerprint"],
+        table=table,
         classes=classes,
-        class_index=labels[selected["index"]],
-        rank_in_class=selected["rank_in_class"],
-        mask=selected["selected"],
-        index=selected["index"],
-        noise_rate=selected["noise_rate"],
-        labels=labels,
+        labels=np.array([code[name] for name in table.column("given_label").to_pylist()], np.int64),
         ids=table.column("id").to_pylist(),
-        predicted=table.column("predicted_label").to_pylist(),
-        label_score=table.column("label_score").to_numpy(),
-        kept=np.array(table.column("selected").to_pylist(), bool),
+        predicted=np.array([code.get(name, -1) for name in table.column("predicted_label").to_pylist()], np.int64),
+        label_score=before["label_score"],
+        kept=before["selected"].astype(bool).reshape(n),
+        trained_on=selected["index"],
+        noise_rate=selected["noise_rate"],
         known={int(row): int(true) for row, true in config.get("corrections", [])},
-        transition=noise.get("transition"),
-        upper=noise.get("upper"),
-        estimate=read_estimate(folder),
+        estimate=None if found is None else Estimate.from_saved(found | {"classes": classes.tolist()}),
+        features=before.get("features"),
     )
+
+
+def _before_any_answer(folder: Path, table: Any) -> dict[str, np.ndarray]:
+    """The columns that an audit writes anew, as the run had them; a run of before left them in its table alone."""
+    if (folder / FEATURES).is_file():
+        return read_npz(folder / FEATURES)
+    columns = {name: np.array(table.column(name).to_pylist()) for name in ("label_score", "selected")}
+    return columns | {"label_score": columns["label_score"].astype(np.float64)}

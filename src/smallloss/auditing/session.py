@@ -1,147 +1,254 @@
-"""The audit of a run: a table and a page to fill in, and what the answers say. No torch."""
+"""The audit of a run: a table and a page of questions, and what the answers say. No torch."""
 
-import csv
-import io
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from smallloss import files
-from smallloss.auditing.page import COLUMNS, SUSPICIOUS, Question, shown_inputs, write_audit_page
+from smallloss.auditing.page import Question, shown_inputs, write_audit_page
+from smallloss.auditing.questions import Asked, at_random, of_held_out, of_suspicious, right_or_not
 from smallloss.auditing.result import AuditResult
-from smallloss.auditing.run import FOLDER, PAGE, RESULT, TABLE, Run, read_run
-from smallloss.auditing.written import ANSWER, correction, earlier, read_answers, refuse_unread, to_keep
+from smallloss.auditing.rounds import KNOWN, State, first_state, read_state, write_state
+from smallloss.auditing.run import CORRECTIONS, FOLDER, RATES, RESULT, Run, read_run
+from smallloss.auditing.taught import ranked_anew, rates_after, set_apart, what_it_teaches
+from smallloss.auditing.told import write_page_anew, write_table_anew
+from smallloss.auditing.written import (
+    AGAIN,
+    ANSWER,
+    COLUMNS,
+    KINDS,
+    RANDOM,
+    SUSPICIOUS,
+    Heard,
+    correction,
+    read_answers,
+    read_before,
+    refuse_unread,
+    to_keep,
+)
 from smallloss.data.dataset import Dataset
-from smallloss.data.table_files import defuse
+from smallloss.data.table_files import write_table
+from smallloss.errors import InputError
 from smallloss.finished import require_same_data
-from smallloss.noise import answers as by_hand
-from smallloss.noise import intervals as proof
-from smallloss.noise.answers import Answers
-from smallloss.noise.estimate import Estimate
-from smallloss.noise.verdict import Checked, Judgement, judge
-
-CORRECTIONS, RATES = "corrections.csv", "rates.csv"  # what a later run takes
-_STRATA = ("dropped", "kept")
+from smallloss.noise.accuracy import TrueAccuracy, with_answers
+from smallloss.noise.answers import PROMISE, UNSURE, Labelled, decided
+from smallloss.noise.blocks import answers_needed, anytime
+from smallloss.noise.rates import KEPT, Rates
+from smallloss.noise.verdict import Checked, Judgement, judge, require_promise
+from smallloss.report.result import HELD_OUT
 
 
 def audit(
-    run_folder: str | Path, *, kept: int = by_hand.KEPT, dropped: int = by_hand.DROPPED, suspicious: int | None = None,
-    seed: int = 0, dataset: Dataset | None = None,
+    run_folder: str | Path, *, kept: int | None = None, dropped: int | None = None, suspicious: int | None = None,
+    held_out: int | None = None, promise: float | None = None, seed: int = 0, dataset: Dataset | None = None,
 ) -> tuple[Path, Path]:  # fmt: skip
     """Write RUN/audit/audit.csv and audit.html: examples to look at, none of which has been answered before.
 
-    Neither in an audit of this run, nor in the corrections it was made with.
-    suspicious: ask about so many of the most suspicious, held out or not, the worst first, instead of a random sample
-    of `kept` and `dropped` examples.
+    Without a wish, kept and dropped examples are drawn at random: so many kept ones as are likely to settle whether the
+    share `promise` of them is right, and half as many others. `seed` is that of their order, once for a run.
+    suspicious: instead, so many of the most suspicious, the worst first, in suspicious.csv and .html.
+    held_out: instead, so many held-out examples, to learn the accuracy by true labels, in held-out.csv and .html.
     dataset: what the run was made from, to show pictures, texts or rows; without it, examples are shown by id.
     """
+    asked = ask(
+        run_folder, kept=kept, dropped=dropped, suspicious=suspicious, held_out=held_out, promise=promise, seed=seed,
+        dataset=dataset,
+    )  # fmt: skip
+    return asked.table, asked.page
+
+
+class Written(NamedTuple):
+    table: Path
+    page: Path
+    words: str  # how many are asked about, and what that may prove
+
+
+def ask(
+    run_folder: str | Path, *, kept: int | None = None, dropped: int | None = None, suspicious: int | None = None,
+    held_out: int | None = None, promise: float | None = None, seed: int = 0, dataset: Dataset | None = None,
+) -> Written:  # fmt: skip
+    """What `audit` does, and what there is to say of it."""
     run = read_run(run_folder)
-    if dataset is not None:
-        require_same_data(dataset, run.ids, run.classes[run.labels].tolist(), run.fingerprint, run.folder)
-    refuse_unread(run)
-    answered = [*run.known, *(int(row["index"]) for row in earlier(run))]
-    if suspicious is None:
-        sample = by_hand.draw(run, kept=kept, dropped=dropped, seed=seed, answered=run.places(answered))
-        asked = {int(run.index[i]): _STRATA[int(run.mask[i])] for i in sample.index}
+    promise = _promise(run, promise)
+    _refuse_counts(kept, dropped, suspicious, held_out)
+    _require_same(run, dataset)
+    state = read_state(run) or first_state(run, seed)
+    answers = run.known | read_before(run).answers
+    if suspicious is not None:
+        kind, asked = SUSPICIOUS, of_suspicious(state, answers, suspicious)
+        state = replace(state, suspicion=state.label_score)
+    elif held_out is not None:
+        kind, asked = HELD_OUT, of_held_out(run, answers, held_out, seed)
     else:
-        worst = by_hand.most_suspicious(run.label_score, run.kept, suspicious, answered=answered)
-        asked = dict.fromkeys(worst.tolist(), SUSPICIOUS)
-    questions = [_question(run, row, stratum, dataset) for row, stratum in asked.items()]
+        kind, asked = RANDOM, at_random(run, state, answers, promise, kept, dropped)
+    refuse_unread(run, kind)
     (run / "").mkdir(exist_ok=True)
+    write_state(run, state)
+    return _write(run, state, kind, asked, dataset)
+
+
+def _write(run: Run, state: State, kind: str, asked: Asked, dataset: Dataset | None) -> Written:
+    """The table to fill in, in which nothing betrays what the run thinks but of the suspicious; and the page."""
     names = run.classes.tolist()
-    rows = [[q.id, q.index, names[q.given], q.predicted, q.stratum, "", "", run.key, q.in_words] for q in questions]
-    table = _write_csv(run / TABLE, (*COLUMNS, "example"), rows)
-    return table, write_audit_page(run / PAGE, questions, names, name=run.name, run=run.key)
+    questions = [
+        Question(
+            id=run.ids[row], index=row, given=int(run.labels[row]),
+            predicted=None if run.predicted[row] < 0 else int(run.predicted[row]),
+            score=None if np.isnan(state.label_score[row]) else float(state.label_score[row]), stratum=why,
+            **({"text": run.ids[row]} if dataset is None else shown_inputs(dataset, row)),
+        )
+        for row, why in asked.rows
+    ]  # fmt: skip
+    lines = [
+        (q.id, q.index, names[q.given], names[q.predicted] if kind == SUSPICIOUS and q.predicted is not None else "",
+         q.stratum, "", "", run.key, q.in_words)
+        for q in questions if q.stratum != AGAIN
+    ]  # fmt: skip
+    stem = KINDS[kind]
+    header = (*COLUMNS, "example")
+    table = write_table(run / f"{stem}.csv", dict(zip(header, map(list, zip(*lines, strict=True)), strict=True)))
+    file = f"{stem}-answers.csv"
+    page = write_audit_page(
+        run / f"{stem}.html",
+        questions,
+        names,
+        name=run.config["data"]["name"],
+        run=run.key,
+        command=shlex.join(["smallloss", "audit", str(run.folder.absolute()), "--answers", file]),
+        file=file,
+        check=asked.check,
+    )
+    return Written(table, page, asked.words)
 
 
-def read_back(run_folder: str | Path, answers_csv: str | Path | None = None) -> AuditResult:
-    """What the answers say, earlier ones of this run included, and the verdict with them in it.
+def read_back(
+    run_folder: str | Path, answers_csv: str | Path | None = None, *, promise: float | None = None,
+    dataset: Dataset | None = None,
+) -> AuditResult:  # fmt: skip
+    """What the answers say, earlier ones of this run included, and the verdict with them in it; and what they teach.
 
-    Written to RUN/audit: result.json, and corrections.csv and rates.csv for the next run.
+    Written anew: the table of the run, its page (where `dataset` is what the run was made from), and in RUN/audit
+    result.json, and corrections.csv and rates.csv for the next run.
     """
     run = read_run(run_folder)
-    heard = read_answers(run, run / TABLE if answers_csv is None else Path(answers_csv))
-    answers = heard.sample
-    pins = run.known | by_hand.pins(heard.answers)
-    found = run.estimate
-    joint = None if found is None else np.asarray(found["prior"])[:, None] * np.asarray(found["transition"])
-    pair = proof.uncertain_pair(answers, run, joint)
+    promise = _promise(run, promise)
+    _require_same(run, dataset)
+    heard = read_answers(run, run / "audit.csv" if answers_csv is None else Path(answers_csv))
+    state = set_apart(read_state(run) or first_state(run), heard)
+    answers = run.known | decided(heard.answers)
+    asked_about = judged(run, state, heard, promise)
+    rates, taught = rates_after(run, state, heard), what_it_teaches(run, heard)
+    stands = asked_about.precision is not None and asked_about.tone != "red"
+    parts = ranked_anew(run, taught.label_score, rates, answers, state.kept if stands else None)
+    kept = np.zeros(len(run.labels), bool)
+    for part in parts:
+        kept[part.index] = part.selection.mask
+    if stands:
+        state, verdict = replace(state, label_score=taught.label_score, kept=kept), asked_about
+    else:
+        state = state.next_round(run, taught.label_score, kept, answers)
+        verdict = _verdict(run, parts[0].selection, promise, None, learnt_from=len(answers))
     result = AuditResult(
-        run=run.key,
-        classes=run.classes,
-        answers=answers,
-        rows=to_keep(run, heard),
-        pins=pins,
-        known=_beside(run, answers, pins),
-        precision=proof.kept_precision(answers),
-        noise_rate=proof.noise_rate(answers, run),
-        rates=proof.corrected(answers, run, run.noise_rate, *_bounds(run)),
-        more=proof.more_to_halve(answers, run),
-        pair=None if pair is None else (run.classes[pair[0]], run.classes[pair[1]]),
-        verdict=_verdict(run, answers),
-    )
+        run=run.key, classes=run.classes, heard=heard, rows=to_keep(run, heard), pins=answers, rates=rates,
+        asked_about=asked_about, verdict=verdict, accuracy=_accuracy(run, heard), taught=taught.words,
+        kept=int(kept.sum()), left=_left(parts, answers),
+        corrected=sum(true >= 0 and true != run.labels[row] for row, true in answers.items()),
+    )  # fmt: skip
     (run / "").mkdir(exist_ok=True)
-    files.write_json(run / RESULT, result.to_dict())
-    _write_csv(run / CORRECTIONS, ANSWER, [correction(run, row, true) for row, true in pins.items()])
-    upper = [None if np.isnan(rate) else rate for rate in result.rates.upper.tolist()]
-    rates = zip(run.classes.tolist(), result.rates.noise_rate.tolist(), upper, strict=True)
-    _write_csv(run / RATES, ("label", "noise_rate", "upper"), [list(row) for row in rates])
+    _write_result(run, result, rates, answers)
+    write_state(run, state)
+    columns = write_table_anew(run, parts, answers)
+    if dataset is not None:
+        write_page_anew(run, dataset, columns, parts, answers, verdict, accuracy=result.accuracy, note=result.in_short)
     return result
 
 
 def answered(folder: Path) -> tuple[Run, dict[int, int]] | None:
     """A run and what was said of it: row of the dataset -> its true class by hand, or NONE. None: nobody was asked."""
-    if not any((folder / FOLDER / name).is_file() for name in (TABLE, RESULT)):
+    if not any((folder / FOLDER / name).is_file() for name in (RESULT, *(f"{stem}.csv" for stem in KINDS.values()))):
         return None
     run = read_run(folder)
-    refuse_unread(run)
-    names, pins = run.classes.tolist(), {}
-    for row in earlier(run):
-        index = int(row["index"])
-        if row["answer"] != "unsure":
-            told = {"right": int(run.labels[index]), "none": by_hand.NONE}
-            pins[index] = told[row["answer"]] if row["answer"] in told else names.index(row["true_label"])
-    return run, pins
+    for kind in KINDS:
+        refuse_unread(run, kind)
+    return run, decided(read_before(run).answers)
 
 
-def _beside(run: Run, answers: Answers, pins: dict[int, int]) -> tuple[int, int]:
-    """Wrong labels and all among what is known and no sample, held out or not."""
-    sampled = set(run.index[answers.index].tolist())
-    beside = [true != run.labels[row] for row, true in pins.items() if row not in sampled]
-    return sum(beside), len(beside)
-
-
-def _verdict(run: Run, answers: Answers) -> Judgement:
-    """With the answers on kept examples in it."""
-    wrong, answered = answers.counts()
-    of_class = np.bincount(answers.label[answers.decided & answers.kept], minlength=len(run.classes))
-    checked = Checked(proof.kept_precision(answers), int(answered[0] - wrong[0]), int(answered[0]), of_class)
-    estimate = None if run.estimate is None else Estimate.from_saved(run.estimate | {"classes": run.classes.tolist()})
-    return judge(run, estimate=estimate, transition=run.transition, checked=checked)
-
-
-def _bounds(run: Run) -> tuple[Any, Any]:
-    """Of the noise rates that the run used: their intervals where they were estimated, or given with upper ends."""
-    if run.estimate is not None:
-        return run.estimate["low"], run.estimate["high"]
-    return (None, None) if run.upper is None else proof.bounds_of(run.noise_rate, np.array(run.upper))
-
-
-def _question(run: Run, row: int, stratum: str, dataset: Dataset | None) -> Question:
-    return Question(
-        id=run.ids[row],
-        index=row,
-        given=int(run.labels[row]),
-        predicted=run.predicted[row] or "",
-        stratum=stratum,
-        **({"text": run.ids[row]} if dataset is None else shown_inputs(dataset, row)),
+def judged(run: Run, state: State, heard: Heard, promise: float) -> Judgement:
+    """What was kept when this round began, by the answers on it."""
+    blocks, known = state.blocks(KEPT), state.known
+    said = {row: right for row, right in right_or_not(run, heard.answers).items() if state.stream[-1, row] == KEPT}
+    options: dict[str, Any] = {"level": state.level, "right_known": known, "known": known}
+    precision = anytime(blocks, said, **options)
+    stream = state.stream[-1, run.trained_on]
+    of_round = SimpleNamespace(
+        classes=run.classes, class_index=run.labels[run.trained_on], mask=np.isin(stream, (KEPT, KNOWN))
     )
+    if not said or (precision.low <= known / max(blocks.size + known, 1) and precision.high >= 1):
+        return _verdict(run, of_round, promise, None)
+    of_class = np.bincount(run.labels[list(said)], minlength=len(run.classes))
+    more = answers_needed(blocks, said, promise, **options).at_rate or 0
+    checked = Checked(precision, sum(right is True for right in said.values()), len(said), of_class, more)
+    return _verdict(run, of_round, promise, checked)
 
 
-def _write_csv(path: Path, header: Any, rows: list[list[Any]]) -> Path:
-    text = io.StringIO()
-    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([defuse(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-    return files.write_text(path, text.getvalue())
+def _verdict(
+    run: Run, selection: Labelled, promise: float, checked: Checked | None, *, learnt_from: int = 0
+) -> Judgement:
+    transition = run.config["noise"]["transition"]
+    return judge(
+        selection, estimate=run.estimate, transition=transition, checked=checked, promise=promise,
+        learnt_from=learnt_from,
+    )  # fmt: skip
+
+
+def _accuracy(run: Run, heard: Heard) -> TrueAccuracy | None:
+    """Of the classifier that the run left behind, by answers that neither chose nor taught it."""
+    asked = heard.asked(HELD_OUT)
+    if all(true == UNSURE for true in asked.values()):
+        return None
+    rows = np.setdiff1d(run.held_out, list(run.known))
+    place = {row: at for at, row in enumerate(rows.tolist())}
+    others = {place[row]: true for row, true in heard.answers.items() if row in place and row not in asked}
+    answers = {place[row]: true for row, true in asked.items() if row in place}
+    return with_answers(run.labels[rows], run.predicted[rows], answers, others)
+
+
+def _left(parts: list[Any], answers: Mapping[int, int]) -> int:
+    """Likely wrong, and nobody has decided on it yet."""
+    return sum(int((part.selection.is_label_issue & ~np.isin(part.index, list(answers))).sum()) for part in parts)
+
+
+def _write_result(run: Run, result: AuditResult, rates: Rates, answers: Mapping[int, int]) -> None:
+    files.write_json(run / RESULT, result.to_dict())
+    lines = [correction(run, row, true) for row, true in answers.items()]
+    write_table(run / CORRECTIONS, dict(zip(ANSWER, map(list, zip(*lines, strict=True)), strict=True)))
+    columns = {"label": run.classes.tolist(), "noise_rate": rates.noise_rate, "upper": rates.upper}
+    write_table(run / RATES, columns)
+
+
+def _promise(run: Run, promise: float | None) -> float:
+    found = float(run.config.get("promise") or PROMISE) if promise is None else promise
+    require_promise(found)
+    return found
+
+
+def _require_same(run: Run, dataset: Dataset | None) -> None:
+    if dataset is not None:
+        labels = run.classes[run.labels].tolist()
+        require_same_data(dataset, run.ids, labels, run.config["data"]["fingerprint"], run.folder)
+
+
+def _refuse_counts(kept: int | None, dropped: int | None, suspicious: int | None, held_out: int | None) -> None:
+    if sum(bool(wish) for wish in (kept or dropped, suspicious, held_out)) > 1:
+        raise InputError("Questions at random, suspicious ones and held-out ones are asked apart: ask for one of them.")
+    for name, count in (("kept", kept), ("dropped", dropped)):
+        if count is not None and count < 0:
+            raise InputError(f"{name} is a number of examples to ask about, 0 or more; it was {count}.")
+    for name, count in (("suspicious", suspicious), ("held_out", held_out)):
+        if count is not None and count < 1:
+            raise InputError(f"{name} is a number of examples to ask about, 1 or more; it was {count}.")

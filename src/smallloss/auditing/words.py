@@ -1,37 +1,22 @@
-"""What the audit command says beside its result: how many were asked about, what was written, what comes next."""
+"""What comes next after an audit: the command that learns from its answers."""
 
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from smallloss.auditing.page import SUSPICIOUS
-from smallloss.data.table_files import read_table
-from smallloss.words import counted
-
-_STRATA = {"kept": "kept", "dropped": "dropped", SUSPICIOUS: "that were not kept, the most suspicious first"}
-_ALL = ", all that are left of those trained on"
-_LEFT = {"kept": _ALL, "dropped": _ALL, SUSPICIOUS: ", all that are left"}
+from smallloss.auditing.run import CORRECTIONS, FOLDER, RATES
+from smallloss.finished import read_estimate
 
 
-def how_many(table: Path, wanted: Mapping[str, int]) -> str:
-    """How many examples of each stratum a table asks about, and where that is all there are, fewer than wanted."""
-    strata = read_table(table).column("stratum").to_pylist()
-    said = [
-        f"{strata.count(name):,} {_STRATA[name]}{_LEFT[name] if strata.count(name) < number else ''}"
-        for name, number in wanted.items()
-        if number
-    ]
-    return f"{counted(len(strata), 'question')}: {'; '.join(said)}."
-
-
-def next_run(config: Mapping[str, Any], corrections: Path, rates: Path, *, as_before: bool, estimated: bool) -> str:
+def next_run(config: Mapping[str, Any], run: Path, *, as_before: bool) -> str:
     """The files that were written, and the command that takes them, with the options of the run before.
 
     Rates that the answers left as they were come from where they came from before, T and the verdict with them: from
     an estimate, from the noise that was drawn, from a file of T.
     """
-    data, noise = config["data"], config.get("noise", {})
+    corrections, rates = (run / FOLDER / name for name in (CORRECTIONS, RATES))
+    data, noise, estimated = config["data"], config.get("noise", {}), read_estimate(run) is not None
     options, drawn, given = list(config.get("options", [])), noise.get("drawn"), config.get("given", [])
     words = ["smallloss", "clean", data.get("source") or "DATA", "--out", "NEW"]
     words += [] if data.get("label") is None else ["--label", data["label"]]

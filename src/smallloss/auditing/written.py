@@ -1,31 +1,39 @@
 """Answers by hand as a person wrote them, and as a run keeps them. No torch."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from smallloss.auditing.page import SUSPICIOUS
-from smallloss.auditing.run import RESULT, TABLE, Run
+from smallloss.auditing.run import RESULT, Run
 from smallloss.data.table_files import by_spelling, read_table
 from smallloss.errors import InputError
-from smallloss.noise import answers as by_hand
-from smallloss.noise.answers import Answers
+from smallloss.noise.answers import NONE, UNSURE, true_class
+from smallloss.report.result import HELD_OUT
 from smallloss.words import quoted
 
+COLUMNS = ("id", "index", "given_label", "predicted_label", "stratum", "answer", "true_label", "run")
 ANSWER = ("id", "index", "answer", "true_label")
+RANDOM, AGAIN, SUSPICIOUS = "random", "again", "suspicious"  # why it is asked; or HELD_OUT
+KINDS = {RANDOM: "audit", SUSPICIOUS: "suspicious", HELD_OUT: "held-out"}  # each has a table and a page of its own
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Heard:
-    """All answers of a run, by row of the dataset, which of them are on the most suspicious, and those that are a
-    sample, by place in the training part."""
+    """All answers of a run, by row of the dataset: the true class, NONE or UNSURE; and why each was asked."""
 
-    answers: Answers
-    suspicious: np.ndarray
-    sample: Answers
+    answers: dict[int, int]
+    why: dict[int, str]
+    again: dict[int, int]  # the second answers of those asked twice
+    left_open: int
+
+    def asked(self, why: str) -> dict[int, int]:
+        return {row: true for row, true in self.answers.items() if self.why[row] == why}
+
+    @property
+    def agreed(self) -> tuple[int, int]:
+        """Of the questions that came twice: how many were answered alike, and how many there were."""
+        return sum(self.answers.get(row) == true for row, true in self.again.items()), len(self.again)
 
 
 def read_answers(run: Run, path: Path) -> Heard:
@@ -34,92 +42,95 @@ def read_answers(run: Run, path: Path) -> Heard:
     missing = [name for name in (*ANSWER, "stratum", "run") if name not in table.column_names]
     if missing:
         raise InputError(f"{path} has no column {missing[0]!r}; fill in the table or the page that the audit wrote.")
-    spelled, ids = by_spelling(run.classes.tolist()), by_spelling(run.ids)
-    before = {int(row["index"]): row for row in earlier(run)}
-    found: dict[int, tuple[str, str, str]] = {}
-    suspicious = {i for i, row in before.items() if row.get(SUSPICIOUS)}
+    before, ids = read_before(run), by_spelling(run.ids)
+    answers, why, again = dict(before.answers), dict(before.why), dict(before.again)
+    fresh: dict[tuple[int, bool], int] = {}
+    left_open = 0
     for number, row in enumerate(table.to_pylist(), start=1):
         if not any(row.values()):  # a spreadsheet may leave some at the end
             continue
         what = f"Row {number} of {path.name}"
         i = _position(run, row | {"id": ids.get(row["id"] or "", row["id"])}, what)
-        if i in found:
+        which = i, row["stratum"] == AGAIN
+        if which in fresh:
             raise InputError(f"{what} answers for {quoted(run.ids[i])} a second time; keep one answer.")
-        found[i] = (*_said(row["answer"], row["true_label"], spelled), what)
-        if row["stratum"] == SUSPICIOUS and i not in before:  # what was drawn once stays drawn
-            suspicious.add(i)
-    for i, row in before.items():
-        if not any(found.get(i, ("", ""))[:2]):
-            found[i] = (row["answer"], row["true_label"], "The earlier answer")
-    where = [f"{what} ({quoted(run.ids[i])})" for i, (_, _, what) in found.items()]
-    answer, true_label = ([row[column] for row in found.values()] for column in (0, 1))
-    answers = by_hand.read_answers(run.all_rows, list(found), answer, true_label, where)
-    asked = np.isin(answers.index, list(suspicious))
-    return Heard(answers, asked, _sample(run, answers, asked))
+        said = said_of(run, row)
+        left_open += not any(said) and not which[1]
+        if not any(said):
+            continue
+        fresh[which] = _true_class(run, i, *said, f"{what} ({quoted(run.ids[i])})")
+        if not which[1]:
+            why.setdefault(i, row["stratum"] or "")  # what was drawn once stays drawn
+    if not fresh and not answers:
+        raise InputError(f"None of the {left_open:,} examples has an answer yet: write right, wrong, none or unsure.")
+    answers |= {i: true for (i, twice), true in fresh.items() if not twice}
+    again |= {i: true for (i, twice), true in fresh.items() if twice}
+    if all(true == UNSURE for true in answers.values()):
+        raise InputError(f"Every answer ({len(answers):,}) is unsure, so nothing follows: check more examples.")
+    return Heard(answers, why, again, left_open)
 
 
-def _sample(run: Run, answers: Answers, suspicious: np.ndarray) -> Answers:
-    """The answers on the training part that are a sample of it, with what is known besides."""
-    place = {row: i for i, row in enumerate(run.index.tolist())}
-    trained = np.isin(answers.index, run.index)
-    columns = {name: getattr(answers, name)[trained] for name in ("kept", "label", "true")}
-    columns["index"] = np.array([place[row] for row in answers.index[trained].tolist()], np.int64)
-    known = {place[row]: true for row, true in run.known.items() if row in place and row not in answers.index}
-    here = replace(answers, known=known, **columns)
-    return by_hand.sample_of(here, suspicious[trained], run, run.label_score[run.index])
-
-
-def earlier(run: Run) -> list[dict[str, Any]]:
-    """The answers of this run that were read back before."""
-    if not (run / RESULT).is_file():
-        return []
-    result = json.loads((run / RESULT).read_text(encoding="utf-8"))
-    return result["answers"] if result.get("run") == run.key else []
-
-
-def refuse_unread(run: Run) -> None:
-    """Answers that somebody wrote into the table and that were not read back yet must be neither lost nor passed by."""
-    if not (run / TABLE).is_file():
-        return
-    known = {str(row["index"]): (row["answer"], row["true_label"]) for row in earlier(run)}
-    spelled = by_spelling(run.classes.tolist())
-    for row in read_table(run / TABLE).to_pylist():
-        said = _said(row.get("answer"), row.get("true_label"), spelled)
-        if said[0] == "right" and said[1] == spelled.get(row.get("given_label") or ""):
-            said = ("right", "")
-        if any(said) and known.get(row.get("index")) != said and row.get("run") in (None, run.key):
-            raise InputError(
-                f"{run / TABLE} holds answers that were not read back; do that first "
-                f"(smallloss audit {run.folder} --answers {run / TABLE}), or move the file away."
-            )
+def read_before(run: Run) -> Heard:
+    """The answers of this run that were read back before. Those of an older version are counted one by one."""
+    saved = json.loads((run / RESULT).read_text(encoding="utf-8")) if (run / RESULT).is_file() else {}
+    rows = saved.get("answers", []) if saved.get("run") == run.key else []
+    found = Heard({}, {}, {}, 0)
+    for row in rows:
+        i = int(row["index"])
+        true = _true_class(run, i, row["answer"], row["true_label"], f"The earlier answer for {quoted(run.ids[i])}")
+        if row.get("stratum") == AGAIN:
+            found.again[i] = true
+            continue
+        found.answers[i] = true
+        found.why[i] = row.get("stratum") or (SUSPICIOUS if row.get(SUSPICIOUS) else "")
+    return found
 
 
 def to_keep(run: Run, heard: Heard) -> list[dict[str, Any]]:
     """All answers by id and in words, so that later ones add to them."""
-    rows = zip(heard.answers.index.tolist(), heard.answers.true, heard.suspicious.tolist(), strict=True)
-    return [
-        dict(zip(ANSWER, _row(run, row, true), strict=True)) | ({SUSPICIOUS: True} if suspicious else {})
-        for row, true, suspicious in rows
-    ]
+    rows = [(row, true, heard.why[row]) for row, true in heard.answers.items()]
+    rows += [(row, true, AGAIN) for row, true in heard.again.items()]
+    return [dict(zip(ANSWER, in_words(run, row, true), strict=True)) | {"stratum": why} for row, true, why in rows]
 
 
 def correction(run: Run, row: int, true: int) -> list[Any]:
     """An answer that holds whatever becomes of the label: what was right by the label it had is so by its class."""
-    *said, _ = _row(run, row, true)
-    return [*said, "" if true == by_hand.NONE else run.classes[true]]
+    *said, _ = in_words(run, row, true)
+    return [*said, "" if true == NONE else run.classes[true]]
 
 
-def _row(run: Run, row: int, true: int) -> list[Any]:
+def in_words(run: Run, row: int, true: int) -> list[Any]:
     """An answer in words: id, index, answer, true label."""
-    words = {by_hand.NONE: "none", by_hand.UNSURE: "unsure"}
-    word = words.get(int(true), "right" if true == run.labels[row] else "wrong")
+    word = {NONE: "none", UNSURE: "unsure"}.get(int(true), "right" if true == run.labels[row] else "wrong")
     return [run.ids[row], int(row), word, run.classes[true] if word == "wrong" else ""]
 
 
-def _said(answer: str | None, true_label: str | None, spelled: dict[str, str]) -> tuple[str, str]:
-    """An answer as `earlier` has it; two empty texts where there is none."""
-    label = true_label or ""
-    return (answer or "").strip().lower(), spelled.get(label, label.strip())
+def refuse_unread(run: Run, kind: str) -> None:
+    """Answers that somebody wrote into the table and that were not read back yet must be neither lost nor passed by."""
+    path = run / f"{KINDS[kind]}.csv"
+    if not path.is_file():
+        return
+    before = read_before(run)
+    for row in read_table(path).to_pylist():
+        if row.get("run") not in (None, run.key) or not any(said := said_of(run, row)):
+            continue
+        i = _position(run, row, f"A row of {path}")
+        if before.answers.get(i) != _true_class(run, i, *said, f"A row of {path}"):
+            raise InputError(
+                f"{path} holds answers that were not read back; do that first "
+                f"(smallloss audit {run.folder} --answers {path}), or move the file away."
+            )
+
+
+def said_of(run: Run, row: dict[str, Any]) -> tuple[str, str]:
+    """An answer and a class as they were written; two empty texts where there is none."""
+    label = row.get("true_label") or ""
+    return (row.get("answer") or "").strip().lower(), by_spelling(run.classes.tolist()).get(label, label.strip())
+
+
+def _true_class(run: Run, row: int, word: str, name: str, where: str) -> int:
+    code = {str(name): k for k, name in enumerate(run.classes.tolist())}
+    return true_class(word, name, int(run.labels[row]), code, where)
 
 
 def _position(run: Run, row: dict[str, Any], what: str) -> int:

@@ -25,8 +25,10 @@ REASONS = (
     "set aside for balance",
     "unreadable",
     "never seen",
+    "corrected by hand",
+    "none of the classes, by hand",
 )
-KEPT, LIKELY_WRONG, SAFETY, BALANCE, UNREADABLE, NEVER_SEEN = range(len(REASONS))
+KEPT, LIKELY_WRONG, SAFETY, BALANCE, UNREADABLE, NEVER_SEEN, CORRECTED, NO_CLASS = range(len(REASONS))
 
 
 @dataclass(frozen=True, eq=False)

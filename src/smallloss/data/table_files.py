@@ -173,6 +173,15 @@ def is_number(cell: str) -> bool:
     return "_" not in cell
 
 
+def column_values(column: Any) -> np.ndarray:
+    """A column as it is, numbers in their own precision; a copy, to be written to."""
+    import pyarrow as pa
+
+    if pa.types.is_string(column.type) or pa.types.is_null(column.type):
+        return np.array(column.to_pylist(), dtype=object)
+    return np.array(column.to_numpy())
+
+
 def write_table(path: str | Path, columns: Mapping[str, Any]) -> Path:
     """Columns of equal length as csv or parquet, by the ending of `path`; parquet keeps every value exactly.
 

@@ -9,6 +9,7 @@ from smallloss.learning.task import Task
 from smallloss.methods.out_of_sample import out_of_sample
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Noise, warm_up
+from smallloss.noise.answers import PROMISE
 from smallloss.noise.estimate import Estimate, estimate
 from smallloss.noise.verdict import Judgement, judge
 
@@ -31,8 +32,7 @@ def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> N
     return NoiseFound(noise if noise.prior is not None else replace(noise, prior=found.prior), found, probabilities)
 
 
-def verdict_of(noise: Noise, found: NoiseFound | None, selection: Selection) -> Judgement:
+def verdict_of(noise: Noise, found: NoiseFound | None, selection: Selection, promise: float = PROMISE) -> Judgement:
     """Before anybody has answered: what T says where it is known, what the estimate says where that is all there is."""
-    return judge(
-        selection, estimate=None if found is None else found.estimate, transition=None if found else noise.transition
-    )
+    estimated, T = (None, noise.transition) if found is None else (found.estimate, None)
+    return judge(selection, estimate=estimated, transition=T, promise=promise)

@@ -38,21 +38,16 @@ def teach(
     """log odds that a label is right = a x those of the run's label score + b x those of the classifier + d.
 
     answers: row -> true class, NONE or UNSURE; sampled: which of these rows were drawn at random. Nothing is said of a
-    label that no answer named; that of a row answered for is as it was answered.
+    label that no answer named.
     """
     X, noisy = np.asarray(features, np.float64), logit(np.clip(np.nan_to_num(label_score, nan=0.5), _SCORE, 1 - _SCORE))
     decided = {row: true for row, true in answers.items() if true != UNSURE}
     rows = np.array([row for row, true in decided.items() if true >= 0], np.int64)
     true = np.array([decided[row] for row in rows.tolist()], np.int64)
     if len(np.unique(true)) < 2:
-        found = Taught(
-            np.array(label_score, np.float64), 1.0, 0.0, "No two classes were answered, so nothing is learnt."
-        )
-    else:
-        found = _taught(X, labels, noisy, rows, true, [row for row in decided if row in set(sampled)], decided, classes)
-    said = list(decided)
-    found.label_score[said] = [float(decided[row] == labels[row]) for row in said]
-    return found
+        score = np.array(label_score, np.float64)
+        return Taught(score, 1.0, 0.0, "No two classes were answered, so nothing is learnt.")
+    return _taught(X, labels, noisy, rows, true, [row for row in decided if row in set(sampled)], decided, classes)
 
 
 def _taught(

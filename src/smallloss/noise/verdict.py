@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike
 from smallloss.criterion.theory import NAMES_SHOWN, Theory, theory_of
 from smallloss.criterion.transition import Matrix, column_dominance
 from smallloss.errors import InputError
-from smallloss.noise.answers import Ranked
+from smallloss.noise.answers import PROMISE, Labelled
 from smallloss.noise.estimate import Estimate
 from smallloss.noise.intervals import Interval
 from smallloss.words import listed, percent, quoted
 
 Word = Literal["unchecked", "checked", "do not trust"]
 
-PROMISE = 0.95  # the share of right labels that the kept ones are asked to reach, if nobody asks for another
 FEW = 20  # answers on the kept examples of a class, below which it is named as not checked
 ONLY_ANSWERS = (
     "Noisy labels alone cannot show a class most of whose examples carry another's label, nor a mistake that follows a "
@@ -98,17 +97,19 @@ def check(T: ArrayLike, classes: Sequence[str] | None = None) -> Judgement:
 
 
 def judge(
-    selection: Ranked,
+    selection: Labelled,
     *,
     estimate: Estimate | None = None,
     transition: ArrayLike | None = None,
     checked: Checked | None = None,
     promise: float = PROMISE,
+    learnt_from: int = 0,
 ) -> Judgement:
     """One verdict on all kept labels together, with T given, estimated or neither, with answers or without.
 
     Red without answers: where the network tells nothing, or where more of the kept than the promise leaves room for
     carry labels whose ranking breaks (by the T given, or by the low ends of the estimated rates). Answers outrank that.
+    learnt_from: how many answers chose what is kept.
     """
     require_promise(promise)
     names = [str(name) for name in selection.classes.tolist()]
@@ -121,7 +122,7 @@ def judge(
         "theory": theory,
     }
     if checked is None or not checked.answered:
-        word, headline = _unanswered(int(kept.sum()), refuted)
+        word, headline = _unanswered(int(kept.sum()), refuted, learnt_from)
         limits = (ONLY_ANSWERS, *([] if theory is None else [CLASS_ALONE]))
         return Judgement(word, headline, tuple(reasons), limits, **facts)
     word, headline = _answered(checked, promise, refuted)
@@ -138,9 +139,14 @@ def require_promise(promise: float) -> None:
         raise InputError(f"The promise is {promise:g}: it is a share of right labels, between 0 and 1, such as 0.95.")
 
 
-def _unanswered(kept: int, refuted: str) -> tuple[Word, str]:
+def _unanswered(kept: int, refuted: str, learnt_from: int) -> tuple[Word, str]:
     if refuted:
         return "do not trust", f"Do not trust the kept labels: {refuted}."
+    if learnt_from:
+        return "unchecked", (
+            f"Unchecked: {learnt_from:,} answers chose what is kept, so they do not judge it. How many of the {kept:,} "
+            "kept labels are right, only fresh answers can tell (smallloss audit)."
+        )
     return "unchecked", (
         f"Unchecked: nobody has looked at these labels yet. How many of the {kept:,} kept ones are right, only answers "
         "by hand can tell (smallloss audit)."

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.criterion.selection import LIKELY_WRONG, NEVER_SEEN, REASONS, SAFETY, UNREADABLE
+from smallloss.criterion.selection import CORRECTED, LIKELY_WRONG, NEVER_SEEN, NO_CLASS, REASONS, SAFETY, UNREADABLE
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import as_cell, write_table
 from smallloss.noise.answers import NONE
-from smallloss.report.result import Result
+from smallloss.report.result import Part, Result
 
 _NEVER_RANKED: dict[str, Any] = {
     "is_label_issue": False,
@@ -32,7 +32,7 @@ def examples_table(result: Result) -> dict[str, Any]:
     """
     data = result.dataset
     names = np.array([*map(as_cell, data.classes), None], dtype=object)  # the code -1: nothing was predicted
-    ranked, split = _ranked(result)
+    ranked, split = ranked_columns(result.parts, len(data))
     ranked_issue = ranked.pop("is_label_issue")
     table = {
         "is_label_issue": ranked_issue,
@@ -94,7 +94,8 @@ def mark(table: dict[str, Any], class_index: np.ndarray, classes: Sequence[Any],
         if "suggested_label" in table:
             table["suggested_label"][i] = None
         if not right:
-            table["selected"][i], table["weight"][i], table["reason"][i] = False, 0.0, REASONS[LIKELY_WRONG]
+            reason = REASONS[NO_CLASS if true == NONE else CORRECTED]
+            table["selected"][i], table["weight"][i], table["reason"][i] = False, 0.0, reason
         elif table["reason"][i] == REASONS[LIKELY_WRONG]:
             table["reason"][i] = REASONS[SAFETY]  # not learnt from, but nothing is wrong with it
 
@@ -128,14 +129,14 @@ def with_unreadable(table: dict[str, Any], result: Result) -> dict[str, Any]:
     return columns
 
 
-def _ranked(result: Result) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def ranked_columns(parts: Sequence[Part], n: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """The columns of each part's selection put back in input order, and the name of the part."""
-    n = len(result.dataset)
     split = np.full(n, "", dtype=object)
     columns: dict[str, np.ndarray] = {}
-    for part in result.parts:
+    for part in parts:
         split[part.index] = part.split
         table = part.selection.table()
         for name, blank in _NEVER_RANKED.items():
-            columns.setdefault(name, np.full(n, blank, dtype=table[name].dtype))[part.index] = table[name]
+            columns.setdefault(name, np.full(n, blank, dtype=object if name == "reason" else table[name].dtype))
+            columns[name][part.index] = table[name]
     return columns, split

@@ -13,14 +13,14 @@ from smallloss.noise.estimate import Estimate
 from smallloss.noise.verdict import Judgement
 from smallloss.words import one_line
 
-TRAIN = "train"
+TRAIN, HELD_OUT = "train", "held out"  # parts
 
 
 @dataclass
 class Part:
     """Examples that were ranked among themselves: the training part, or the part held out."""
 
-    split: str  # TRAIN or "held out"
+    split: str  # TRAIN or HELD_OUT
     index: np.ndarray  # rows of the dataset
     selection: Selection
 

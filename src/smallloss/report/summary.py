@@ -27,6 +27,7 @@ class ClassRow:
     kept: int
     set_aside: int
     likely_wrong: int
+    corrected: int  # by hand, or found to be of none of the classes
     agreement: Agreement | None  # with the true labels, where they are known
     interval: tuple[float, float] | None = None  # of an estimated noise rate, 90 %
     margin: float | None = None  # T_kk minus the largest other entry of its column, where T is known or estimated
@@ -40,7 +41,7 @@ def class_rows(result: Result, part: Part) -> list[ClassRow]:
     members = np.split(np.argsort(selection.class_index, kind="stable"), np.cumsum(counts)[:-1])
     names = [str(label) for label in selection.classes]
     rates = selection.quota.noise_rate
-    fates = fates_of(result.dataset, [part])
+    fates = fates_of(result.dataset, [part], result.pins)
     rows = [_row(name, rate, fates.of(mine)) for name, rate, mine in zip(names, rates, members, strict=True)]
     more = zip(*_class_facts(result, part), strict=True)
     return [
@@ -67,21 +68,22 @@ def whole_row(result: Result, parts: list[Part], name: str) -> ClassRow:
     """
     rates = [part.selection.quota.noise_rate[part.selection.class_index] for part in parts]
     noise_rate = np.concatenate(rates).mean()
-    row = _row(name, noise_rate, fates_of(result.dataset, parts))
+    row = _row(name, noise_rate, fates_of(result.dataset, parts, result.pins))
     if result.estimate is None or TRAIN not in [part.split for part in parts]:
         return row
     return replace(row, interval=result.estimate.overall[1:])
 
 
 def _row(name: str, noise_rate: float, fates: Fates) -> ClassRow:
-    kept, issue, seen, right = fates
+    kept, issue, corrected, seen, right = fates
     return ClassRow(
         name=one_line(name),
         examples=len(seen),
         noise_rate=float(noise_rate),
         kept=int(kept.sum()),
-        set_aside=int((seen & ~kept & ~issue).sum()),
+        set_aside=int((seen & ~kept & ~issue & ~corrected).sum()),
         likely_wrong=int(issue.sum()),
+        corrected=int(corrected.sum()),
         agreement=None if right is None else agreement(kept, issue, right),
     )
 

@@ -1,5 +1,6 @@
 """Where a benchmark knows the true labels: how far the selection and the flags agree with them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isnan
 from typing import NamedTuple
@@ -34,21 +35,24 @@ class Fates(NamedTuple):
 
     kept: np.ndarray
     issue: np.ndarray
+    corrected: np.ndarray  # found wrong by hand: no longer likely wrong
     seen: np.ndarray
     right: np.ndarray | None  # None where nobody knows
 
     def of(self, members: np.ndarray) -> "Fates":
-        right = None if self.right is None else self.right[members]
-        return Fates(self.kept[members], self.issue[members], self.seen[members], right)
+        return Fates(*(None if mask is None else mask[members] for mask in self))  # type: ignore[arg-type]
 
 
-def fates_of(dataset: Dataset, parts: list[Part]) -> Fates:
+def fates_of(dataset: Dataset, parts: list[Part], pins: Mapping[int, int]) -> Fates:
     """What became of the examples of the parts, one part after the other."""
     chosen = [part.selection for part in parts]
+    found = [row for row, true in pins.items() if true != dataset.labels[row]]
+    corrected = np.isin(np.concatenate([part.index for part in parts]), found)
     right = [one for part in parts if (one := right_labels(dataset, part)) is not None]
     return Fates(
         np.concatenate([one.mask for one in chosen]),
-        np.concatenate([one.is_label_issue for one in chosen]),
+        np.concatenate([one.is_label_issue for one in chosen]) & ~corrected,
+        corrected,
         np.concatenate([one.rank_in_class > 0 for one in chosen]),
         np.concatenate(right) if right else None,
     )

@@ -1,0 +1,84 @@
+"""The table of a run, ranked anew by what was answered: nothing is trained again."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from smallloss.auditing.rounds import State
+from smallloss.auditing.run import Run
+from smallloss.auditing.written import RANDOM, SUSPICIOUS, Heard
+from smallloss.criterion.ranking import rank_class_by_class
+from smallloss.criterion.selection import Selection, select_codes
+from smallloss.noise.answers import found_wrong, pin
+from smallloss.noise.choose import prior_of
+from smallloss.noise.rates import KEPT, OTHERS, Rates, rates_from
+from smallloss.noise.teach import Taught, teach
+from smallloss.report.result import HELD_OUT, TRAIN, Part
+
+_HOW = ("beta", "gamma", "kappa", "weight_max", "rounding", "class_size")  # settings of a selection
+
+
+def what_it_teaches(run: Run, heard: Heard) -> Taught:
+    """Label scores of all rows, by the run's own and by what was answered."""
+    if run.features is None:
+        return Taught(run.label_score, 1.0, 0.0, "The run kept no features of its examples: the answers teach nothing.")
+    answers, sampled = run.known | heard.answers, list(heard.asked(RANDOM))
+    return teach(run.features, run.labels, run.label_score, answers, sampled, len(run.classes))
+
+
+def set_apart(state: State, heard: Heard) -> State:
+    """Of what looks as wrong as something that was asked about for that, no random draw speaks any more."""
+    asked = [row for row in heard.asked(SUSPICIOUS) if not state.apart[row]]
+    if not asked:
+        return state
+    as_suspicious = ~state.kept & (state.suspicion <= state.suspicion[asked].max())
+    return replace(state, apart=state.apart | as_suspicious)
+
+
+def rates_after(run: Run, state: State, heard: Heard) -> Rates:
+    """Noise rates of what was trained on, by the round in which most was answered."""
+    drawn = np.array(list(heard.asked(RANDOM)), np.int64)
+    stream = np.where(np.isin(state.stream, (KEPT, OTHERS)), state.stream, -1)
+    stream[(stream == OTHERS) & state.apart] = -1
+    most = max(range(len(stream)), key=lambda r: int((stream[r, drawn] >= 0).sum()))
+    place = {row: at for at, row in enumerate(run.trained_on.tolist())}
+    answers = {place[row]: true for row, true in (run.known | heard.answers).items() if row in place}
+    sampled = [place[row] for row in drawn.tolist() if stream[most, row] >= 0]
+    return rates_from(run.labels[run.trained_on], answers, sampled, stream[most, run.trained_on], run.noise_rate)
+
+
+def ranked_anew(
+    run: Run, label_score: np.ndarray, rates: Rates, answers: Mapping[int, int], kept: np.ndarray | None
+) -> list[Part]:
+    """As the run selects, by other scores and rates; `kept`: this much of the table stands, since it was checked."""
+    noise, notes = run.config["noise"], list[str]()
+    given = noise["prior"] if noise["prior"] is not None or run.estimate is None else run.estimate.prior
+    labelled = np.bincount(run.labels[run.trained_on], minlength=len(run.classes))
+    prior = prior_of(given, noise["transition"], labelled, run.classes.tolist(), notes)
+    how: dict[str, Any] = {name: run.config["settings"][name] for name in _HOW}
+    parts = []
+    for split, rows in ((TRAIN, run.trained_on), (HELD_OUT, run.held_out)):
+        labels, suspicion = run.labels[rows], 1 - label_score[rows]
+        said = {at: answers[row] for at, row in enumerate(rows.tolist()) if row in answers}
+        chosen = select_codes(
+            pin(suspicion, labels, said), labels, run.classes, rates.noise_rate, prior, upper=rates.upper,
+            known_wrong=found_wrong(labels, said), **how,
+        )  # fmt: skip
+        if kept is not None:
+            chosen = _keeping(chosen, kept[rows] & ~found_wrong(labels, said))
+        parts.append(Part(split, rows, replace(chosen, score=suspicion, probability=label_score[rows])))
+    return [part for part in parts if len(part.index)]
+
+
+def _keeping(chosen: Selection, kept: np.ndarray) -> Selection:
+    """The same ranks, behind those of what stays kept, and no more than that is."""
+    c, rank = len(chosen.classes), chosen.rank_in_class.astype(np.float64)
+    rank = np.where(rank > 0, rank - len(rank) * kept, np.nan)
+    labelled, num = (np.bincount(some, minlength=c) for some in (chosen.class_index, chosen.class_index[kept]))
+    quota = replace(chosen.quota, num=num, available=np.maximum(chosen.quota.available, num))
+    return replace(
+        chosen, rank_in_class=rank_class_by_class(rank, chosen.class_index, labelled, chosen.quota.n), quota=quota,
+        trusted=np.maximum(chosen.trusted, num),
+    )  # fmt: skip
