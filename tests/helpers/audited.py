@@ -1,6 +1,7 @@
 """A run folder to audit, made without training, and answers by somebody who knows the truth."""
 
 import csv
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,42 +14,57 @@ from smallloss.data.dataset import Dataset
 from smallloss.files import write_json, write_npz
 from smallloss.noise.answers import found_wrong, pin
 from smallloss.noise.choose import select
-from smallloss.report.examples import write_examples
-from smallloss.report.result import Part, Result
+from smallloss.report.examples import ranked_columns, write_examples
+from smallloss.report.result import HELD_OUT, TRAIN, Part, Result
 
 CLASSES = ("cat", "=dog", "bird\n2")
-N, TRAIN = 200, 160
+N, TRAINED_ON = 600, 480
+RATE = [0.3, 0.3, 0.0]
 
 
-def run_of(folder: Path, seed: int = 0, known: dict[int, int] | None = None, **noise: Any) -> Dataset:
+def run_of(
+    folder: Path, seed: int = 0, known: dict[int, int] | None = None, *, blind: bool = False, **noise: Any
+) -> Dataset:
     """A run folder as `clean` leaves it, without the training: the true labels are its scores, nearly.
 
-    known: the corrections it was made with. noise: what its config says of the noise.
+    known: the corrections it was made with. blind: the scores tell nothing, but the features still tell the classes.
+    noise: what its config says of the noise.
     """
     rng = np.random.default_rng(seed)
-    truth = np.arange(N) % 3
+    truth = truths()
     labels = corrupt(truth, structured(0.3, [1, 0, 2]), seed).astype(np.int64)
     pictures = rng.integers(0, 256, (N, 4, 4, 3), dtype=np.uint8)
     ids = [f"=pictures/{k}.png" for k in range(N)]
     data = Dataset(pictures, labels, CLASSES, name="pets", ids=ids, true_labels=truth)
-    score = (labels != truth) + 0.1 * rng.random(N)
-    index = rng.permutation(N)[:TRAIN]
-    rate = [0.3, 0.3, 0.0]
-    names = np.array(CLASSES)
-    pins = {int(np.flatnonzero(index == row)[0]): true for row, true in (known or {}).items() if row in index}
-    wrong = found_wrong(labels[index], pins)
-    selection = select(
-        pin(score[index], labels[index], pins), names[labels[index]], rate, classes=names, known_wrong=wrong
-    )
-    result = Result(data, [Part("train", index, selection)], score, truth, "mean_loss", None, [], "", [], {})
+    score = (0 if blind else 1) * (labels != truth) + 0.1 * rng.random(N)
+    trained_on = np.sort(rng.permutation(N)[:TRAINED_ON])
+    names, known = np.array(CLASSES), known or {}
+    parts = []
+    for split, rows in ((TRAIN, trained_on), (HELD_OUT, np.setdiff1d(np.arange(N), trained_on))):
+        pins = {int(np.flatnonzero(rows == row)[0]): true for row, true in known.items() if row in rows}
+        wrong = found_wrong(labels[rows], pins)
+        scores = pin(score[rows], labels[rows], pins)
+        parts.append(Part(split, rows, select(scores, names[labels[rows]], RATE, classes=names, known_wrong=wrong)))
+    predicted = np.where(rng.random(N) < 0.1, labels, truth)
+    result = Result(
+        data, parts, score, predicted, "mean_loss", None, [], "", [], {}, pins=known, probability=np.full(N, 0.9)
+    )  # type: ignore[arg-type]
     folder.mkdir()
-    facts = {"name": data.name, "fingerprint": data.fingerprint(), "examples": N}
-    config = {"smallloss_run": 1, "data": facts, "noise": noise, "corrections": sorted((known or {}).items())}
+    facts = {"name": data.name, "fingerprint": data.fingerprint(), "examples": N, "source": None, "label": None}
+    config = {"smallloss_run": 1, "data": facts, "noise": noise, "corrections": sorted(known.items()), "method": "rsl"}
     write_json(folder / "config.json", config)
-    columns = {"index": index, "selected": selection.mask, "rank_in_class": selection.rank_in_class}
-    write_npz(folder / "selection.npz", columns | {"classes": names, "noise_rate": np.array(rate)})
+    chosen = parts[0].selection
+    columns = {"index": trained_on, "selected": chosen.mask, "rank_in_class": chosen.rank_in_class}
+    write_npz(folder / "selection.npz", columns | {"classes": names, "noise_rate": np.array(RATE)})
+    ranked, _ = ranked_columns(parts, N)
+    before = {name: ranked[name] for name in ("label_score", "selected")}
+    write_npz(folder / "features.npz", before | {"features": np.eye(3)[truth] + 0.3 * rng.normal(size=(N, 3))})
     write_examples(result, folder)
     return data
+
+
+def truths() -> np.ndarray:
+    return np.arange(N) % 3
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -64,11 +80,14 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-def answered(folder: Path, path: Path) -> Path:
-    """The table filled in by somebody who knows the truth."""
-    rows = rows_of(folder / "audit" / "audit.csv")
-    for row in rows:
-        truth, given = int(row["index"]) % 3, read_run(folder).labels[int(row["index"])]
-        row["answer"] = "right" if truth == given else "wrong"
-        row["true_label"] = "" if truth == given else CLASSES[truth]
+def answered(
+    folder: Path, path: Path, table: str = "audit.csv", which: Callable[[int], bool] = lambda place: True
+) -> Path:
+    """A table filled in by somebody who knows the truth; `which`: by place, what is answered."""
+    rows, labels = rows_of(folder / "audit" / table), read_run(folder).labels
+    for place, row in enumerate(rows):
+        if which(place):
+            true, given = int(truths()[int(row["index"])]), int(labels[int(row["index"])])
+            row["answer"] = "right" if true == given else "wrong"
+            row["true_label"] = "" if true == given else CLASSES[true]
     return write_rows(path, rows)

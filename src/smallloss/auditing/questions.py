@@ -37,7 +37,8 @@ def at_random(
     options: dict[str, Any] = {"level": state.level, "right_known": state.known, "known": state.known}
     needed = answers_needed(blocks, said, promise, **options)
     if kept is None:
-        kept = min(max(2 * max(needed.if_right or MOST, needed.at_rate or 0), LEAST), MOST)
+        cost = MOST if needed.if_right is None else max(needed.if_right, needed.at_rate or 0)
+        kept = min(max(2 * cost, LEAST), MOST)
     streams = [
         _next(state, KEPT, answers, kept),
         _next(state, OTHERS, answers, kept // 2 if dropped is None else dropped),
@@ -108,6 +109,8 @@ def _cost(streams: list[np.ndarray], if_right: int | None, promise: float) -> st
     said = f"{kept:,} kept and {others:,} other examples, at random; some come twice."
     if if_right is None:
         return f"{said} The kept ones are too few to prove by a sample that {percent(promise)} of them are right."
+    if if_right == 0:
+        return f"{said} That at least {percent(promise)} of the kept labels are right is proved; more make it narrower."
     return (
         f"{said} If all kept ones that you look at are right, {counted(if_right, 'answer')} on them "
         f"{'proves' if if_right == 1 else 'prove'} that at least {percent(promise)} of the kept labels are right."

@@ -30,7 +30,6 @@ class AuditResult:
     verdict: Judgement  # of what is kept now: the same, where that stands
     accuracy: TrueAccuracy | None  # of the classifier, by answers on held-out examples
     taught: str
-    kept: int
     left: int  # likely wrong, and nobody has decided on them
     corrected: int
 
@@ -87,7 +86,7 @@ class AuditResult:
         return [*lines, f"Under each label: {listed(said, SHOWN, str)}."]
 
     def _now(self) -> list[str]:
-        lines = [] if self.accuracy is None else [f"The classifier is right in {self.accuracy.words}."]
+        lines = [] if self.accuracy is None else [f"Accuracy of the classifier: {self.accuracy.words}."]
         lines.append(
             f"{counted(self.corrected, 'label')} corrected, {self.left:,} left that are likely wrong. {self.taught}"
         )

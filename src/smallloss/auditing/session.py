@@ -1,11 +1,11 @@
 """The audit of a run: a table and a page of questions, and what the answers say. No torch."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,10 +37,10 @@ from smallloss.errors import InputError
 from smallloss.finished import require_same_data
 from smallloss.noise.accuracy import TrueAccuracy, with_answers
 from smallloss.noise.answers import PROMISE, UNSURE, Labelled, decided
-from smallloss.noise.blocks import answers_needed, anytime
+from smallloss.noise.blocks import Needed, answers_needed, anytime
 from smallloss.noise.rates import KEPT, Rates
 from smallloss.noise.verdict import Checked, Judgement, judge, require_promise
-from smallloss.report.result import HELD_OUT
+from smallloss.report.result import HELD_OUT, Part
 
 
 def audit(
@@ -141,23 +141,22 @@ def read_back(
     heard = read_answers(run, run / "audit.csv" if answers_csv is None else Path(answers_csv))
     state = set_apart(read_state(run) or first_state(run), heard)
     answers = run.known | decided(heard.answers)
-    asked_about = judged(run, state, heard, promise)
+    asked_about, more = judged(run, state, heard, promise)
     rates, taught = rates_after(run, state, heard), what_it_teaches(run, heard)
-    stands = asked_about.precision is not None and asked_about.tone != "red"
-    parts = ranked_anew(run, taught.label_score, rates, answers, state.kept if stands else None)
-    kept = np.zeros(len(run.labels), bool)
-    for part in parts:
-        kept[part.index] = part.selection.mask
-    if stands:
-        state, verdict = replace(state, label_score=taught.label_score, kept=kept), asked_about
+    parts = ranked_anew(run, taught.label_score, rates, answers, None)
+    anew = state.next_round(run, taught.label_score, _kept(run, parts), answers)
+    if asked_about.tone == "green" or 0 < more <= (_needed(anew, {}, promise).if_right or 0):
+        # What is kept was proved, or soon will be: it stands, and answers teach the ranks of the others alone.
+        parts, verdict = ranked_anew(run, taught.label_score, rates, answers, state.kept), asked_about
+        state = replace(state, label_score=taught.label_score, kept=_kept(run, parts))
     else:
-        state = state.next_round(run, taught.label_score, kept, answers)
         verdict = _verdict(run, parts[0].selection, promise, None, learnt_from=len(answers))
+        state = anew
     result = AuditResult(
         run=run.key, classes=run.classes, heard=heard, rows=to_keep(run, heard), pins=answers, rates=rates,
         asked_about=asked_about, verdict=verdict, accuracy=_accuracy(run, heard), taught=taught.words,
-        kept=int(kept.sum()), left=_left(parts, answers),
-        corrected=sum(true >= 0 and true != run.labels[row] for row, true in answers.items()),
+        left=_left(parts, answers),
+        corrected=sum(true >= 0 and true != int(run.labels[row]) for row, true in answers.items()),
     )  # fmt: skip
     (run / "").mkdir(exist_ok=True)
     _write_result(run, result, rates, answers)
@@ -178,28 +177,39 @@ def answered(folder: Path) -> tuple[Run, dict[int, int]] | None:
     return run, decided(read_before(run).answers)
 
 
-def judged(run: Run, state: State, heard: Heard, promise: float) -> Judgement:
-    """What was kept when this round began, by the answers on it."""
+def judged(run: Run, state: State, heard: Heard, promise: float) -> tuple[Judgement, int]:
+    """What was kept when this round began, by the answers on it; and how many more would settle it, 0 if none would."""
     blocks, known = state.blocks(KEPT), state.known
     said = {row: right for row, right in right_or_not(run, heard.answers).items() if state.stream[-1, row] == KEPT}
-    options: dict[str, Any] = {"level": state.level, "right_known": known, "known": known}
-    precision = anytime(blocks, said, **options)
+    precision = anytime(blocks, said, level=state.level, right_known=known, known=known)
     stream = state.stream[-1, run.trained_on]
     of_round = SimpleNamespace(
         classes=run.classes, class_index=run.labels[run.trained_on], mask=np.isin(stream, (KEPT, KNOWN))
     )
     if not said or (precision.low <= known / max(blocks.size + known, 1) and precision.high >= 1):
-        return _verdict(run, of_round, promise, None)
+        return _verdict(run, of_round, promise, None), 0
     of_class = np.bincount(run.labels[list(said)], minlength=len(run.classes))
-    more = answers_needed(blocks, said, promise, **options).at_rate or 0
+    more = _needed(state, said, promise).at_rate or 0
     checked = Checked(precision, sum(right is True for right in said.values()), len(said), of_class, more)
-    return _verdict(run, of_round, promise, checked)
+    return _verdict(run, of_round, promise, checked), more
+
+
+def _needed(state: State, said: Mapping[int, bool | None], promise: float) -> Needed:
+    known = state.known
+    return answers_needed(state.blocks(KEPT), said, promise, level=state.level, right_known=known, known=known)
+
+
+def _kept(run: Run, parts: Sequence[Part]) -> np.ndarray:
+    kept = np.zeros(len(run.labels), bool)
+    for part in parts:
+        kept[part.index] = part.selection.mask
+    return kept
 
 
 def _verdict(
     run: Run, selection: Labelled, promise: float, checked: Checked | None, *, learnt_from: int = 0
 ) -> Judgement:
-    transition = run.config["noise"]["transition"]
+    transition = run.config.get("noise", {}).get("transition")
     return judge(
         selection, estimate=run.estimate, transition=transition, checked=checked, promise=promise,
         learnt_from=learnt_from,
@@ -218,7 +228,7 @@ def _accuracy(run: Run, heard: Heard) -> TrueAccuracy | None:
     return with_answers(run.labels[rows], run.predicted[rows], answers, others)
 
 
-def _left(parts: list[Any], answers: Mapping[int, int]) -> int:
+def _left(parts: Sequence[Part], answers: Mapping[int, int]) -> int:
     """Likely wrong, and nobody has decided on it yet."""
     return sum(int((part.selection.is_label_issue & ~np.isin(part.index, list(answers))).sum()) for part in parts)
 

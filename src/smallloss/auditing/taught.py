@@ -38,26 +38,35 @@ def set_apart(state: State, heard: Heard) -> State:
 
 
 def rates_after(run: Run, state: State, heard: Heard) -> Rates:
-    """Noise rates of what was trained on, by the round in which most was answered."""
+    """Noise rates of what was trained on, by the answers of one round, that with the most or the last of these.
+
+    What was answered before it is counted one by one. What was drawn later, of streams that its answers have chosen, is
+    no sample of its own: that is left out.
+    """
     drawn = np.array(list(heard.asked(RANDOM)), np.int64)
-    stream = np.where(np.isin(state.stream, (KEPT, OTHERS)), state.stream, -1)
-    stream[(stream == OTHERS) & state.apart] = -1
-    most = max(range(len(stream)), key=lambda r: int((stream[r, drawn] >= 0).sum()))
+    in_round = np.isin(state.stream, (KEPT, OTHERS))
+    asked_then = in_round[:, drawn] & ~np.vstack([in_round[1:, drawn], np.zeros(len(drawn), bool)])
+    most = max(range(len(in_round)), key=lambda r: (int(asked_then[r].sum()), r))
+    apart = (state.stream[most] == OTHERS) & state.apart
+    stream = np.where(in_round[most] & ~apart, state.stream[most], -1)
+    later = set(drawn[in_round[most, drawn] & ~asked_then[most]].tolist())
     place = {row: at for at, row in enumerate(run.trained_on.tolist())}
-    answers = {place[row]: true for row, true in (run.known | heard.answers).items() if row in place}
-    sampled = [place[row] for row in drawn.tolist() if stream[most, row] >= 0]
-    return rates_from(run.labels[run.trained_on], answers, sampled, stream[most, run.trained_on], run.noise_rate)
+    said = {row: true for row, true in (run.known | heard.answers).items() if row in place and row not in later}
+    sampled = [place[row] for row in drawn[asked_then[most]].tolist() if stream[row] >= 0]
+    answers = {place[row]: true for row, true in said.items()}
+    return rates_from(run.labels[run.trained_on], answers, sampled, stream[run.trained_on], run.noise_rate)
 
 
 def ranked_anew(
     run: Run, label_score: np.ndarray, rates: Rates, answers: Mapping[int, int], kept: np.ndarray | None
 ) -> list[Part]:
     """As the run selects, by other scores and rates; `kept`: this much of the table stands, since it was checked."""
-    noise, notes = run.config["noise"], list[str]()
-    given = noise["prior"] if noise["prior"] is not None or run.estimate is None else run.estimate.prior
+    noise, notes = run.config.get("noise", {}), list[str]()
+    given = run.estimate.prior if noise.get("prior") is None and run.estimate is not None else noise.get("prior")
     labelled = np.bincount(run.labels[run.trained_on], minlength=len(run.classes))
-    prior = prior_of(given, noise["transition"], labelled, run.classes.tolist(), notes)
-    how: dict[str, Any] = {name: run.config["settings"][name] for name in _HOW}
+    prior = prior_of(given, noise.get("transition"), labelled, run.classes.tolist(), notes)
+    settings = run.config.get("settings", {})
+    how: dict[str, Any] = {name: settings[name] for name in _HOW if name in settings}
     parts = []
     for split, rows in ((TRAIN, run.trained_on), (HELD_OUT, run.held_out)):
         labels, suspicion = run.labels[rows], 1 - label_score[rows]

@@ -58,14 +58,17 @@ def _taught(
     by_answers = np.where(named, _odds(X[rows], true, X, labels, classes), 0)
     if len(sampled) < ENOUGH:
         a, b, d = *FIXED, 0.0
-        words = f"With fewer than {ENOUGH} answers at random, noisy labels are believed whole and answers by half."
+        words = (
+            f"The ranking learnt from {len(decided):,} answers. With fewer than {ENOUGH} at random, they weigh half as "
+            "much as the noisy labels."
+        )
     else:
         unseen = _unseen(X, labels, rows, true, sampled, classes)
         right = np.array([decided[row] == labels[row] for row in sampled])
         a, b, d = _believed(noisy[sampled], np.where(named[sampled], unseen, 0), right)
         words = (
-            f"By {len(sampled):,} answers at random, a label's log odds are {a:.2f} of what the noisy labels say and "
-            f"{b:.2f} of what the answers say."
+            f"The ranking learnt from {len(decided):,} answers: by those at random, what the noisy labels say weighs "
+            f"{a:.2f}, and what the answers say {b:.2f}."
         )
     return Taught(expit(np.where(named, a * noisy + b * by_answers, noisy) + d), a, b, words)
 

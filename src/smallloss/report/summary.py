@@ -121,11 +121,12 @@ def accuracy_words(result: Result) -> list[str]:
 
 
 def by_true_labels(result: Result) -> list[str]:
-    """In a cell of a table, for each method; nothing where the labels that accuracy is taken by are true."""
+    """In a cell of a table, for each method; nothing at all where the labels that accuracy is taken by are true."""
+    true = [one.true for one in result.accuracies]
+    if not any(true):
+        return []
     return [
-        f"{100 * one.true.value:.0f} ({100 * one.true.low:.0f}–{100 * one.true.high:.0f}) %"
-        for one in result.accuracies
-        if one.true is not None
+        "–" if one is None else f"{100 * one.value:.0f} ({100 * one.low:.0f}–{100 * one.high:.0f}) %" for one in true
     ]
 
 
