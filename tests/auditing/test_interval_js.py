@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from math import ceil, floor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import smallloss.auditing
 from smallloss.noise.blocks import Blocks, answers_needed, anytime, draw_blocks
 
 GOLDEN = Path(__file__).parents[1] / "data_files" / "interval.json"
-MODULE = Path(smallloss.auditing.__file__).parent / "interval.js"
+MODULES = Path(smallloss.auditing.__file__).parent
 CASES: list[dict[str, Any]] = json.loads(GOLDEN.read_text(encoding="utf-8"))
 
 
@@ -51,27 +52,57 @@ def test_what_was_left_open_for_a_later_block_counts_as_unsure(case: dict[str, A
 
 
 def test_the_page_says_the_same_digit_for_digit(tmp_path: Path) -> None:
+    script = """
+        const { ifRight, atRate } = answersNeeded(blocks, said, check.promise, options);
+        return { ...anytime(blocks, said, options), if_right: ifRight, at_rate: atRate };
+    """
+    found = in_node(tmp_path, script)
+    for case, said in zip(CASES, found, strict=True):
+        assert said == pytest.approx(case["expected"], abs=1e-12), case["what"]
+
+
+def test_its_words_have_these_numbers(tmp_path: Path) -> None:
+    """Half of the answers are from before; a low end is rounded down, a high end up."""
+    half = "{ ...check, answered: [...said].slice(0, 20) }"
+    found = in_node(tmp_path, f"return inWords(proved({half}, new Map([...said].slice(20))), check);")
+    assert len(found) == len(CASES)
+    for case, words in zip(CASES, found, strict=True):
+        low, high, if_right = (case["expected"][name] for name in ("low", "high", "if_right"))
+        line = words["lines"][-1]
+        if (low, high) == (0, 1):
+            assert words["headline"] == "Nothing is proved yet."
+        else:
+            ends = (floor(1000 * low) / 10, ceil(1000 * high) / 10)
+            assert words["headline"] == f"{ends[0]:.1f} % to {ends[1]:.1f} % of the kept labels are right."
+        assert ("that is proved" in line) == (low >= case["promise"]), case["what"]
+        assert ("fewer are right" in line) == (high < case["promise"]), case["what"]
+        if low < case["promise"] <= high:
+            best = "Even if all" if if_right is None else f"If all are right, {if_right} more answers prove it."
+            assert best in line, case["what"]
+
+
+def in_node(tmp_path: Path, script: str) -> list[dict[str, Any]]:
+    """What the lines of a script return of each case."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed, so nothing here can run the page's script")
-    inputs = [case | {"blocks": blocks_of(case).to_dict()} for case in CASES]
-    (tmp_path / "interval.mjs").write_text(MODULE.read_text(encoding="utf-8"), encoding="utf-8")
-    (tmp_path / "run.mjs").write_text(
+    for name in ("interval.js", "proved.js"):
+        shutil.copy(MODULES / name, tmp_path)
+    (tmp_path / "package.json").write_text('{"type": "module"}', encoding="utf-8")
+    (tmp_path / "run.js").write_text(
         """
         import { readFileSync } from "node:fs";
-        import { anytime, answersNeeded } from "./interval.mjs";
-        const said = JSON.parse(readFileSync(0)).map((c) => {
-          const options = { level: c.level, rightKnown: c.right_known, known: c.known }, answers = new Map(c.answers);
-          const { ifRight, atRate } = answersNeeded(c.blocks, answers, c.promise, options);
-          return { ...anytime(c.blocks, answers, options), if_right: ifRight, at_rate: atRate };
-        });
-        console.log(JSON.stringify(said));
-        """,
+        import { anytime, answersNeeded } from "./interval.js";
+        import { inWords, proved } from "./proved.js";
+        const results = JSON.parse(readFileSync(0)).map((check) => {
+          const { blocks } = check, said = new Map(check.answers);
+          const options = { level: check.level, rightKnown: check.right_known, known: check.known };
+        """
+        + script
+        + "}); console.log(JSON.stringify(results));",
         encoding="utf-8",
     )
-    ran = subprocess.run(
-        [node, tmp_path / "run.mjs"], input=json.dumps(inputs), capture_output=True, text=True, check=False
-    )
+    inputs = json.dumps([case | {"blocks": blocks_of(case).to_dict()} for case in CASES])
+    ran = subprocess.run([node, "run.js"], input=inputs, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    for case, said in zip(CASES, json.loads(ran.stdout), strict=True):
-        assert said == pytest.approx(case["expected"], abs=1e-12), case["what"]
+    return json.loads(ran.stdout)

@@ -9,14 +9,18 @@ import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from smallloss.auditing.page import (
+    AGAIN,
     COLUMNS,
+    HELD_OUT,
     LONGEST_SIDE,
+    RANDOM,
     SUSPICIOUS,
     WORDS_SHOWN,
     Question,
@@ -24,9 +28,11 @@ from smallloss.auditing.page import (
     shown_inputs,
     write_audit_page,
 )
+from smallloss.auditing.script import joined
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
 from smallloss.data.table_files import write_table
+from smallloss.noise.blocks import draw_blocks
 
 HOSTILE = (
     "</script><b>x",
@@ -47,6 +53,7 @@ class Reader(HTMLParser):
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.texts: list[str] = []
         self.feed(text)
         self.close()
 
@@ -56,24 +63,40 @@ class Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.tags and self.tags[-1][0] == "script":
             self.scripts.append((self.tags[-1][1], data))
+        elif data.strip():
+            self.texts.append(data.strip())
 
     def named(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-def questions(classes: tuple[str, ...]) -> list[Question]:
+def questions(classes: tuple[str, ...], stratum: str = RANDOM) -> list[Question]:
     c = len(classes)
     row = [(f"column {j} <b>", f"<i>cell {j}") for j in range(30)]
+    shown = [{"row": row, "text": LONG, "prose": True} if k == 3 else {"text": f"row {k}"} for k in range(7)]
     return [
-        Question(f"{classes[k % c]} {k}", k, k % c, classes[(k + 1) % c], "kept", None, row, LONG, True)
-        if k == 3
-        else Question(f"{classes[k % c]} {k}", k, k % c, classes[(k + 1) % c], "kept", text=f"row {k}")
-        for k in range(7)
+        Question(f"{classes[k % c]} {k}", k, k % c, (k + 1) % c, k / 8, stratum, **inputs)
+        for k, inputs in enumerate(shown)
     ]
 
 
+def page_of(asked: list[Question], classes: tuple[str, ...] = HOSTILE, **options: Any) -> str:
+    facts = {"name": "n", "run": "r", "command": "smallloss audit r", "file": "audit-answers.csv"}
+    return audit_page(asked, classes, **facts | options)
+
+
 def hostile_page() -> str:
-    return audit_page(questions(HOSTILE), HOSTILE, name="</title><script>alert(1)</script>", run="0123abcd")
+    command = "smallloss audit '</code><b>' --answers audit-answers.csv"
+    return page_of(questions(HOSTILE), name="</title><script>alert(1)</script>", run="0123abcd", command=command)
+
+
+def data_of(page: str) -> dict[str, Any]:
+    return json.loads(next(t for a, t in Reader(page).scripts if a.get("type") == "application/json"))
+
+
+def said_in(page: str) -> str:
+    """What a person reads before the script runs."""
+    return " ".join(Reader(page).texts)
 
 
 def test_no_name_leaves_its_place() -> None:
@@ -81,7 +104,7 @@ def test_no_name_leaves_its_place() -> None:
     assert len(page.named("script")) == 2
     assert not page.named("b")
     assert [attributes["id"] for attributes in page.named("img")] == ["picture"]
-    data = json.loads(next(text for attributes, text in page.scripts if attributes.get("type") == "application/json"))
+    data = data_of(hostile_page())
     assert data["classes"] == list(HOSTILE)
     assert data["questions"][0]["id"] == "</script><b>x 0"
     assert data["run"] == "0123abcd"
@@ -90,12 +113,13 @@ def test_no_name_leaves_its_place() -> None:
 def test_the_policy_lets_this_script_run_and_nothing_else() -> None:
     page = Reader(hostile_page())
     policy = next(tag["content"] for tag in page.named("meta") if tag.get("http-equiv") == "Content-Security-Policy")
-    script = next(text for attributes, text in page.scripts if not attributes)
+    script = next(text for attributes, text in page.scripts if attributes == {"type": "module"})
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert policy is not None
     assert f"script-src 'sha256-{digest}'" in policy
     assert policy.startswith("default-src 'none'")
     assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", script)
+    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
 
 
 def test_nothing_comes_from_outside() -> None:
@@ -107,36 +131,107 @@ def test_nothing_comes_from_outside() -> None:
     assert "url(" not in text
 
 
-def test_what_the_run_thinks_is_not_shown_but_kept_for_the_table() -> None:
-    data = json.loads(next(t for a, t in Reader(hostile_page()).scripts if a.get("type") == "application/json"))
+@pytest.mark.parametrize("stratum", [RANDOM, HELD_OUT])
+def test_what_the_run_thinks_is_in_no_cell_that_is_saved(stratum: str) -> None:
+    data = data_of(page_of([*questions(HOSTILE, stratum), replace(questions(HOSTILE)[1], stratum=stratum)]))
     assert data["columns"] == list(COLUMNS)
-    assert data["questions"][0].keys() == {"id", "given", "picture", "row", "text", "prose", "cells", "suggested"}
-    assert {question["suggested"] for question in data["questions"]} == {None}
-    assert data["questions"][1]["cells"] == ["'=cmd() 1", "1", "'=cmd()", "new\nline\x1b[31m", "kept"]
+    assert data["kind"] == stratum
+    assert data["questions"][1]["cells"] == ["'=cmd() 1", "1", "'=cmd()", "", stratum]
+    assert (data["questions"][1]["predicted"], data["questions"][1]["score"]) == (2, 0.125)  # for after the answer
     assert data["cells"][1] == "'=cmd()"
 
 
-def test_of_the_most_suspicious_the_suggestion_is_shown() -> None:
-    asked = [replace(one, stratum=SUSPICIOUS) for one in questions(HOSTILE)]
-    asked[2:4] = [replace(asked[2], predicted=""), replace(asked[3], predicted=HOSTILE[asked[3].given])]
-    page = audit_page(asked, HOSTILE, name="n", run="r")
-    data = json.loads(next(t for a, t in Reader(page).scripts if a.get("type") == "application/json"))
-    assert [question["suggested"] for question in data["questions"]] == [1, 2, None, None, 5, 0, 1]
-    assert "7 labels that look wrong, the most suspicious first" in page
-    assert "drawn at random" not in page
+def test_of_the_most_suspicious_the_suggestion_is_shown_and_saved() -> None:
+    asked = questions(HOSTILE, SUSPICIOUS)
+    asked[2] = replace(asked[2], predicted=None, score=None)
+    page = page_of(asked)
+    data = data_of(page)
+    assert data["kind"] == SUSPICIOUS
+    assert [one["cells"][3] for one in data["questions"][:3]] == ["'=cmd()", "new\nline\x1b[31m", ""]
+    assert "7 labels that look wrong, the most suspicious first" in said_in(page)
+    assert "drawn at random" not in said_in(page)
+
+
+def test_a_question_that_comes_twice_is_of_the_random_ones_and_other_kinds_never_mix() -> None:
+    first = questions(HOSTILE)
+    data = data_of(page_of([*first, replace(first[0], stratum=AGAIN)]))
+    assert data["kind"] == RANDOM
+    assert [one["again"] for one in data["questions"]] == [False] * 7 + [True]
+    assert data["questions"][7]["cells"][4] == AGAIN
+    for stratum in (SUSPICIOUS, HELD_OUT):
+        with pytest.raises(ValueError, match=f"{RANDOM}.*{SUSPICIOUS}|{HELD_OUT}.*{RANDOM}"):
+            page_of([*first, replace(first[0], stratum=stratum)])
+
+
+@pytest.mark.parametrize(
+    ("if_right", "answered", "said"),
+    [
+        (75, [], "75 answers on them prove that at least 95 % of the kept labels are right (of 7 questions here)."),
+        (30, [[9, True]], "30 more answers on them prove that at least 95 %"),
+        (1, [], "1 answer on them proves that at least 95 %"),
+        (0, [[9, True]], "The answers given before prove that at least 95 % of the kept labels are right;"),
+        (
+            None,
+            [[9, False]],
+            "Even if all kept labels that you look at are right, that does not prove that at least 95 %",
+        ),
+    ],
+)
+def test_the_cost_of_the_promise_is_said_beforehand(if_right: int | None, answered: list[Any], said: str) -> None:
+    blocks = draw_blocks(np.arange(7), np.full(7, 0.9), seed=[0]).to_dict()
+    facts = {"blocks": blocks, "answered": answered, "level": 0.95, "promise": 0.95, "right_known": 0, "known": 0}
+    page = page_of(questions(HOSTILE), check=facts | {"if_right": if_right})
+    assert said in said_in(page)
+    assert data_of(page)["check"] == facts | {"if_right": if_right}
+    assert "prove" not in said_in(page_of(questions(HOSTILE))).replace("what is proved so far", "")
+
+
+def test_the_command_and_the_file_are_the_real_ones() -> None:
+    command = "smallloss audit '/home/me/my runs/1' --answers suspicious-answers.csv"
+    page = page_of(questions(HOSTILE, SUSPICIOUS), command=command, file="suspicious-answers.csv")
+    assert command in said_in(page)
+    assert "RUN" not in said_in(page)
+    assert "until you save them as suspicious-answers.csv." in said_in(page)
+    assert data_of(page)["file"] == "suspicious-answers.csv"
 
 
 def test_every_key_has_a_button_and_progress_is_spoken() -> None:
     page = Reader(hostile_page())
     buttons = page.named("button")
     assert {button.get("data-answer") for button in buttons} >= {"right", "wrong", "none", "unsure"}
-    assert {button.get("id") for button in buttons} >= {"back", "forward", "save", "take", "cancel"}
-    keys = {"r", "s", "w", "n", "u", "ArrowLeft", "ArrowRight"}
+    assert {button.get("id") for button in buttons} >= {"back", "forward", "save", "load", "cancel", "proved", "go"}
+    keys = {"r", "s", "w", "n", "u", "m", "p", "ArrowLeft", "ArrowRight", "Escape"}
     assert {button.get("aria-keyshortcuts") for button in buttons} >= keys
     spoken = {attributes.get("id") for _, attributes in page.tags if attributes.get("aria-live") == "polite"}
-    assert {"progress", "saved"} <= spoken
+    assert {"progress", "asked", "said", "found"} <= spoken
     assert ("html", {"lang": "en"}) in page.tags
     assert any(tag.get("name") == "viewport" for tag in page.named("meta"))
+
+
+def test_modules_are_joined_in_scopes_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "a.js").write_text("const n = 1;\nexport function f() {\n  return n;\n}\n", encoding="utf-8")
+    (tmp_path / "b.js").write_text('import { f } from "./a.js";\n\nconst n = f();\n', encoding="utf-8")
+    assert joined(tmp_path, "a", "b") == (
+        "const $a = (() => {\nconst n = 1;\nfunction f() {\n  return n;\n}\nreturn { f };\n})();\n"
+        "const $b = (() => {\nconst { f } = $a;\n\nconst n = f();\nreturn {  };\n})();\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('import { f, g } from "./a.js";', "b.js imports g, which no a.js above exports."),
+        ('import { f } from "./c.js";', "b.js imports f, which no c.js above exports."),
+        ('import * as a from "./a.js";', "b.js cannot be joined for this line: import"),
+        ("export { f };", "b.js cannot be joined for this line: export"),
+        ("export default 1;", "b.js cannot be joined for this line: export"),
+    ],
+)
+def test_what_cannot_be_joined_is_refused(tmp_path: Path, line: str, sentence: str) -> None:
+    (tmp_path / "a.js").write_text("export const f = 1;\n", encoding="utf-8")
+    (tmp_path / "b.js").write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        joined(tmp_path, "a", "b")
 
 
 def test_pictures_are_small_pngs_and_rows_are_text() -> None:
@@ -212,7 +307,7 @@ def test_pictures_are_shown_where_the_network_sees_features_of_them() -> None:
 
 def test_the_same_questions_give_the_same_bytes(tmp_path: Path) -> None:
     paths = [
-        write_audit_page(tmp_path / name, questions(HOSTILE), HOSTILE, name="n", run="r")
+        write_audit_page(tmp_path / name, questions(HOSTILE), HOSTILE, name="n", run="r", command="c", file="f.csv")
         for name in ("a.html", "b.html")
     ]
     assert paths[0].read_bytes() == paths[1].read_bytes()
@@ -230,7 +325,7 @@ def driven(tmp_path: Path, text: str, drive: str) -> dict[str, str | None]:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text = text.replace("script-src ", f"script-src 'sha256-{digest}' ")
     page = tmp_path / "audit.html"
-    page.write_text(text.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
+    page.write_text(text.replace("</body>", f'<script type="module">{script}</script></body>'), encoding="utf-8")
     assert BROWSER is not None
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     command = [BROWSER, *options, "--virtual-time-budget=2000", "--dump-dom", page.as_uri()]
@@ -253,7 +348,10 @@ def saved_rows(body: dict[str, str | None]) -> list[dict[str, str]]:
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
 def test_a_browser_runs_it_from_a_file(tmp_path: Path) -> None:
     drive = (
-        "['r', 'u', 'n', 'w', '1', 'ArrowLeft'].forEach(press);"
+        "['r', 'u', 'n', 'w'].forEach(press);"
+        "const field = document.getElementById('field');"
+        "field.value = '<' + '/SCRIPT><b>'; field.dispatchEvent(new Event('input'));"
+        "field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' })); press('ArrowLeft');"
         "const example = document.getElementById('example');"
         "document.body.dataset.cut = example.textContent; press('m');"
         "document.body.dataset.whole = example.textContent;"
@@ -274,17 +372,17 @@ def test_a_browser_runs_it_from_a_file(tmp_path: Path) -> None:
     assert rows[3]["true_label"] == HOSTILE[0]
     assert rows[1]["id"] == "'=cmd() 1"
     assert {row["run"] for row in rows} == {"0123abcd"}
+    assert {row["predicted_label"] for row in rows} == {""}
 
 
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
 def test_a_key_takes_the_suggestion_where_there_is_one(tmp_path: Path) -> None:
-    asked = [replace(one, stratum=SUSPICIOUS) for one in questions(HOSTILE)]
-    asked[1] = replace(asked[1], predicted="")
-    rows = saved_rows(
-        driven(tmp_path, audit_page(asked, HOSTILE, name="n", run="r"), "['s', 's', 'r'].forEach(press);")
-    )
-    assert [row["answer"] for row in rows[:3]] == ["wrong", "right", ""]  # the second press has nothing to take
-    assert rows[0]["true_label"] == "'=cmd()"
+    asked = questions(HOSTILE, SUSPICIOUS)
+    asked[1] = replace(asked[1], predicted=asked[1].given)
+    asked[2] = replace(asked[2], predicted=None, score=None)
+    rows = saved_rows(driven(tmp_path, page_of(asked), "['s', 's', 'r', 's', 'u', 's'].forEach(press);"))
+    assert [row["answer"] for row in rows[:4]] == ["wrong", "right", "unsure", "wrong"]  # two have nothing to take
+    assert [row["true_label"] for row in rows[:4]] == ["'=cmd()", "", "", HOSTILE[4]]
     assert {row["stratum"] for row in rows} == {"suspicious"}
 
 
@@ -294,8 +392,8 @@ def test_a_table_shows_texts_and_rows_but_no_pictures() -> None:
         {"row": [("size", "3"), ("colour", "red")]},
         {"picture": "data:image/png,"},
     )
-    text, row, picture = (Question("1", 1, 0, "a", "kept", **one).in_words for one in shown)
+    text, row, picture = (Question("1", 1, 0, None, None, RANDOM, **one).in_words for one in shown)
     assert (text, row, picture) == ("a < b", "size = 3, colour = red", "")
-    long = Question("1", 1, 0, "a", "kept", text="x" * 5000, prose=True).in_words
+    long = Question("1", 1, 0, 0, 0.5, RANDOM, text="x" * 5000, prose=True).in_words
     assert len(long) == WORDS_SHOWN
     assert long.endswith("…")

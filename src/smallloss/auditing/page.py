@@ -1,6 +1,6 @@
 """audit.html: the examples to look at, one by one, answered from the keyboard and saved without a server."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,20 +8,25 @@ from typing import Any
 import numpy as np
 
 from smallloss import files
+from smallloss.auditing.script import joined
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import defuse
 from smallloss.data.tabular import Rows
 from smallloss.report.pictures import embedded, thumbnail
 from smallloss.report.summary import shortened
 from smallloss.report.templates import environment
+from smallloss.words import counted
 
 COLUMNS = ("id", "index", "given_label", "predicted_label", "stratum", "answer", "true_label", "run")
-SUSPICIOUS = "suspicious"  # the stratum of what was not drawn, but asked about because it looks wrong
+RANDOM, AGAIN = "random", "again"  # drawn at random of what was trained on; one of these that comes a second time
+SUSPICIOUS = "suspicious"  # what was not drawn, but is asked about because it looks wrong
+HELD_OUT = "held out"  # drawn at random of what was held out
 LONGEST_SIDE = 384
 VALUES_SHOWN = 64
 WORDS_SHOWN = 1000  # characters of a text in the table
 
 _TEMPLATE = "page.html.jinja"
+_MODULES = ("interval", "answers", "example", "find", "proved", "page")  # each after those it imports
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,9 @@ class Question:
     id: str
     index: int
     given: int  # position among the classes
-    predicted: str
-    stratum: str
+    predicted: int | None
+    score: float | None  # the label score
+    stratum: str  # RANDOM, AGAIN, SUSPICIOUS or HELD_OUT
     picture: str | None = None  # as a data address
     row: Sequence[tuple[str, str]] = ()  # of a table: (column, cell)
     text: str = ""
@@ -45,28 +51,46 @@ class Question:
         return shortened(shown, WORDS_SHOWN)
 
 
-def write_audit_page(
-    path: str | Path, questions: Sequence[Question], classes: Sequence[str], *, name: str, run: str
-) -> Path:
-    """The page; the same questions give the same bytes."""
-    return files.write_text(path, audit_page(questions, classes, name=name, run=run))
+def write_audit_page(path: str | Path, questions: Sequence[Question], classes: Sequence[str], **options: Any) -> Path:
+    """The page, with what `audit_page` takes; the same questions give the same bytes."""
+    return files.write_text(path, audit_page(questions, classes, **options))
 
 
-def audit_page(questions: Sequence[Question], classes: Sequence[str], *, name: str, run: str) -> str:
-    """The page as a text. What the run thinks of an example stays in the table: it would lead the one who answers.
+def audit_page(
+    questions: Sequence[Question],
+    classes: Sequence[str],
+    *,
+    name: str,
+    run: str,
+    command: str,
+    file: str,
+    check: Mapping[str, Any] | None = None,
+) -> str:
+    """The page as a text. What the run thinks of an example would lead the one who answers: it comes with the answer.
 
     Only where labels are corrected, not measured, is its suggestion shown: of the most suspicious.
+    command: what to run with the answers once they are saved as `file`.
+    check: what the answers on kept labels prove is shown with it: `blocks` (`Blocks.to_dict`), `answered` (rows with
+    True, False or None, from before), `level`, `promise`, `right_known`, `known`, and `if_right`, the answers that
+    prove the promise if all are right.
     """
-    suspicious = any(one.stratum == SUSPICIOUS for one in questions)
+    from markupsafe import Markup
+
+    kind = _kind(questions)
     data = {
         "run": run,
+        "kind": kind,
+        "file": file,
         "columns": COLUMNS,
         "classes": classes,
         "cells": [defuse(text) for text in classes],  # as a spreadsheet may read them
+        "check": check,
         "questions": [_shown(one, classes) for one in questions],
     }
-    template = environment(Path(__file__).parent).get_template(_TEMPLATE)
-    return str(template.render(name=name, data=data, count=len(questions), suspicious=suspicious))
+    folder = Path(__file__).parent
+    intro = [_about(kind, len(questions)), *([] if check is None else [_cost(check, len(questions))])]
+    facts = {"name": name, "data": data, "intro": intro, "command": command}
+    return str(environment(folder).get_template(_TEMPLATE).render(script=Markup(joined(folder, *_MODULES)), **facts))
 
 
 def shown_inputs(data: Dataset, index: int) -> dict[str, Any]:
@@ -86,13 +110,44 @@ def shown_inputs(data: Dataset, index: int) -> dict[str, Any]:
     return {"text": "  ".join(f"{value:g}" for value in row[:VALUES_SHOWN].tolist()) + more}
 
 
+def _kind(questions: Sequence[Question]) -> str:
+    kinds = {RANDOM if one.stratum == AGAIN else one.stratum for one in questions}
+    if len(kinds) != 1:
+        raise ValueError(f"A page has one kind of questions, not {', '.join(sorted(kinds)) or 'none'}.")
+    return kinds.pop()
+
+
+def _about(kind: str, count: int) -> str:
+    """What the questions are."""
+    if kind == SUSPICIOUS:
+        return (
+            f"{counted(count, 'label')} that look wrong, the most suspicious first, with what the run suggests "
+            "instead. It errs too: look before you take its word, and stop whenever you like."
+        )
+    drawn = "held-out examples, to learn how often the classifier is right," if kind == HELD_OUT else "examples"
+    return (
+        f"{count:,} {drawn} drawn at random. So as not to influence you, what the run thinks comes after your answer."
+    )
+
+
+def _cost(check: Mapping[str, Any], count: int) -> str:
+    """How many answers the promise costs at best."""
+    needed, promised = check["if_right"], f"at least {100 * check['promise']:g} % of the kept labels are right"
+    if needed is None:
+        return f"Even if all kept labels that you look at are right, that does not prove that {promised}."
+    if not needed:
+        return f"The answers given before prove that {promised}; more make it narrower."
+    answers = counted(needed, "more answer" if check["answered"] else "answer")
+    prove = "proves" if needed == 1 else "prove"
+    return (
+        f"If all kept labels that you look at are right, {answers} on them {prove} that {promised} "
+        f"(of {counted(count, 'question')} here)."
+    )
+
+
 def _shown(one: Question, classes: Sequence[str]) -> dict[str, Any]:
-    cells = [defuse(one.id), str(one.index), defuse(classes[one.given]), defuse(one.predicted), one.stratum]
-    seen = {name: getattr(one, name) for name in ("id", "given", "picture", "row", "text", "prose")}
-    return seen | {"cells": cells, "suggested": _suggested(one, classes)}
-
-
-def _suggested(one: Question, classes: Sequence[str]) -> int | None:
-    """Of a suspicious one, what the run takes it for, where that is another class than its label."""
-    suggested = one.stratum == SUSPICIOUS and one.predicted not in ("", classes[one.given])
-    return list(classes).index(one.predicted) if suggested else None
+    """What the page is told of a question. Its cells have the prediction of the suspicious only: no file betrays it."""
+    predicted = "" if one.predicted is None or one.stratum != SUSPICIOUS else defuse(classes[one.predicted])
+    cells = [defuse(one.id), str(one.index), defuse(classes[one.given]), predicted, one.stratum]
+    names = ("id", "index", "given", "predicted", "score", "picture", "row", "text", "prose")
+    return {name: getattr(one, name) for name in names} | {"again": one.stratum == AGAIN, "cells": cells}
