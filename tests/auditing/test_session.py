@@ -1,23 +1,25 @@
+"""The audit of a run made without training: what is asked, what answers prove, and what they change."""
+
 import json
-import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from audited import CLASSES, TRAIN, N, answered, rows_of, run_of, write_rows
+from audited import CLASSES, N, answered, rows_of, run_of, truths, write_rows
+from smallloss.auditing.rounds import read_state
 from smallloss.auditing.run import read_run
-from smallloss.auditing.session import audit, read_back
-from smallloss.auditing.words import next_run
-from smallloss.cli import app
-from smallloss.criterion.transition import structured
+from smallloss.auditing.session import ask, audit, read_back
 from smallloss.data.corrections import read_corrections
 from smallloss.data.rates import read_rates
+from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
-from smallloss.files import write_json
 from smallloss.noise.answers import NONE
+from smallloss.noise.blocks import anytime
+from smallloss.noise.rates import KEPT
+from smallloss.report.result import HELD_OUT
 
 
 @pytest.fixture
@@ -26,164 +28,287 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_the_table_and_the_page_are_written(folder: Path) -> None:
-    table, page = audit(folder)
-    rows = rows_of(table)
+def asked_of(folder: Path, table: str = "audit.csv") -> list[int]:
+    return [int(row["index"]) for row in rows_of(folder / "audit" / table)]
+
+
+def columns_of(folder: Path) -> dict[str, np.ndarray]:
+    table = read_table(folder / "examples.parquet")
+    return {name: np.array(table.column(name).to_pylist()) for name in table.column_names}
+
+
+def wrong_of(folder: Path) -> np.ndarray:
+    """Which of what was trained on are wrong."""
+    run = read_run(folder)
+    return np.asarray((run.labels != truths())[run.trained_on])
+
+
+# --- what is asked ------------------------------------------------------------------------------------------
+
+
+def test_the_table_asks_blind_in_an_order_of_its_own(folder: Path) -> None:
+    table, page = audit(folder, kept=40, dropped=20)
+    rows, run = rows_of(table), read_run(folder)
+    kept = run.kept[asked_of(folder)]
     assert len(rows) == 60
-    assert [row["stratum"] for row in rows].count("kept") == 40
-    assert {row["answer"] + row["true_label"] for row in rows} == {""}
+    assert kept.sum() == 40
+    assert kept[:15].sum() == 10  # one other for two kept, wherever one stops
+    assert not kept[:10].all()
+    assert {row["answer"] + row["true_label"] + row["predicted_label"] for row in rows} == {""}
+    assert {row["stratum"] for row in rows} == {"random"}
     assert all(row["id"] == f"'=pictures/{row['index']}.png" for row in rows)
-    assert {row["given_label"] for row in rows} <= {"cat", "'=dog", "bird\n2"}
-    assert "data:image/png" not in page.read_text(encoding="utf-8")
-    assert table.read_bytes() == audit(folder)[0].read_bytes()
+    before = table.read_bytes(), page.read_bytes()
+    again = audit(folder, kept=40, dropped=20, seed=7)  # the order was drawn once
+    assert (again[0].read_bytes(), again[1].read_bytes()) == before
+    run_of(folder.parent / "other")
+    audit(folder.parent / "other", kept=40, dropped=20, seed=7)
+    assert asked_of(folder.parent / "other") != asked_of(folder)
 
 
-def test_the_command_says_how_many_there_are_and_when_they_are_all(folder: Path, tmp_path: Path) -> None:
-    def said(*options: str) -> str:
-        done = CliRunner().invoke(app, ["audit", str(folder), *options])
-        assert done.exit_code == 0, done.output
-        return done.output
-
-    selected = read_run(folder).mask
-    dropped = int((~selected).sum())
-    assert "\n60 questions: 40 kept; 20 dropped.\n" in said()
-    every = said("--kept", "0", "--dropped", "500")
-    assert f"\n{dropped} questions: {dropped} dropped, all that are left of those trained on.\n" in every
-    both = said("--kept", "7", "--dropped", "500")
-    assert f"\n{7 + dropped} questions: 7 kept; {dropped} dropped, all that are left of those trained on.\n" in both
-    audit(folder, kept=500, dropped=500)
-    told = said("--answers", str(answered(folder, tmp_path / "all.csv")))
-    assert "would halve" not in told  # nobody is left to be asked about
-    labels, index = read_run(folder).labels, read_run(folder).index
-    share = f"{100 * (labels[index] != index % 3).mean():.1f} %"
-    assert f"Wrong labels among all that were trained on: about {share} ({share} to {share}, 95 % interval)." in told
-    assert f"Written: {folder / 'audit' / 'rates.csv'} and {folder / 'audit' / 'corrections.csv'}." in told
+def test_what_the_promise_costs_is_said_and_asked_for(folder: Path) -> None:
+    few, many = (ask(folder, promise=promise).words for promise in (0.8, 0.95))
+    assert "25 answers on them prove that at least 80 % of the kept labels are right" in few
+    assert "answers on them prove that at least 95 % of the kept labels are right" in many
+    assert int(many.split(" kept")[0]) > int(few.split(" kept")[0]) >= 40
+    with pytest.raises(InputError, match="The promise is 1"):
+        ask(folder, promise=1)
 
 
-def test_the_next_run_is_a_command_for_a_shell() -> None:
-    data = {"source": "/my photos/$x.csv", "label": "its label"}
-    config = {"data": data, "options": ["--backbone", "mine:make", "--set", "beta=0.1"]}
-    line = next_run(config, Path("c.csv"), Path("a b/r.csv"), as_before=False, estimated=True).splitlines()[-1]
-    assert shlex.split(line) == [
-        *("smallloss", "clean", "/my photos/$x.csv", "--out", "NEW", "--label", "its label"),
-        *("--backbone", "mine:make", "--set", "beta=0.1", "--noise-rate", "a b/r.csv", "--corrections", "c.csv"),
-    ]
-    memory = {"data": {"source": None, "label": None}}
-    arrays = next_run(memory, Path("c.csv"), Path("r.csv"), as_before=True, estimated=False)
-    assert "smallloss clean DATA --out NEW --noise-rate r.csv --corrections c.csv" in arrays
-    assert arrays.startswith("Written: r.csv and c.csv. To clean again with both:")
-
-
-@pytest.mark.parametrize(
-    "noise, given, estimated, as_before, words",
-    [
-        ({}, [], True, True, ""),
-        ({}, [], True, False, "--noise-rate r.csv"),
-        ({}, ["--transition", "T.csv"], False, True, "--transition T.csv"),
-        ({}, ["--transition", "T.csv"], False, False, "--noise-rate r.csv"),
-        ({"drawn": "uniform:0.3"}, [], False, True, "--noise uniform:0.3"),
-        ({"drawn": "uniform:0.3"}, [], True, True, "--noise uniform:0.3 --estimate"),
-        ({"drawn": "uniform:0.3"}, [], True, False, "--noise uniform:0.3 --noise-rate r.csv"),
-        ({"drawn": None}, [], False, True, "--noise-rate r.csv"),
-    ],
-)
-def test_rates_that_stay_come_from_where_they_came_from(noise, given, estimated, as_before, words) -> None:
-    config = {"data": {"source": "x", "label": None}, "noise": noise, "given": given}
-    said = next_run(config, Path("c.csv"), Path("r.csv"), as_before=as_before, estimated=estimated)
-    between = f"{words} " if words else ""
-    assert said.splitlines()[-1] == f"smallloss clean x --out NEW {between}--corrections c.csv"
-
-
-def test_pictures_are_shown_where_the_data_is_given(folder: Path, tmp_path: Path) -> None:
+def test_the_data_is_shown_where_it_is_given_and_another_is_refused(folder: Path, tmp_path: Path) -> None:
     data = run_of(tmp_path / "same")
-    clean = data.with_labels(np.arange(N) % 3)  # as a benchmark is loaded, before its labels are corrupted
-    assert audit(folder, dataset=clean)[1].read_text(encoding="utf-8").count("data:image/png;base64") == 60
+    clean = data.with_labels(truths())  # as a benchmark is loaded, before its labels are corrupted
+    page = audit(folder, kept=10, dropped=5, dataset=clean)[1].read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64") == 16  # one of them comes twice
     with pytest.raises(InputError, match=r"is not the data that .* was made from"):
         audit(folder, dataset=replace(data, inputs=data.inputs[::-1]))
 
 
-def test_answers_are_read_back(folder: Path, tmp_path: Path) -> None:
+def test_suspicious_and_held_out_questions_have_files_of_their_own(folder: Path, tmp_path: Path) -> None:
+    random = audit(folder, kept=10, dropped=5)[0].read_bytes()
+    run = read_run(folder)
+    audit(folder, suspicious=10)
+    audit(folder, held_out=10)
+    assert (folder / "audit" / "audit.csv").read_bytes() == random
+    worst, held_out = asked_of(folder, "suspicious.csv"), asked_of(folder, "held-out.csv")
+    free = np.flatnonzero(~run.kept)
+    assert run.label_score[worst].tolist() == sorted(run.label_score[free])[:10]
+    assert {row["predicted_label"] for row in rows_of(folder / "audit" / "suspicious.csv")} != {""}
+    assert {row["predicted_label"] for row in rows_of(folder / "audit" / "held-out.csv")} == {""}
+    assert not np.isin(held_out, run.trained_on).any()
+    read_back(folder, answered(folder, tmp_path / "first.csv", "suspicious.csv"))
+    assert not set(asked_of(folder, "suspicious.csv")) & set(map(int, _next_suspicious(folder)))
+    with pytest.raises(InputError, match="are asked apart"):
+        audit(folder, suspicious=3, held_out=3)
+    for wish in ({"suspicious": 0}, {"held_out": -1}, {"kept": -1}, {"kept": 0, "dropped": 0}):
+        with pytest.raises(InputError, match=r"or more; it was|nothing left to ask"):
+            audit(folder, **wish)
+
+
+def _next_suspicious(folder: Path) -> list[str]:
+    return [row["index"] for row in rows_of(audit(folder, suspicious=1000)[0])]
+
+
+# --- what was answered --------------------------------------------------------------------------------------
+
+
+def test_what_is_proved_is_what_the_page_says_to_the_digit(folder: Path, tmp_path: Path) -> None:
+    audit(folder)
+    result = read_back(folder, answered(folder, tmp_path / "a.csv", which=lambda place: place < 60))
+    run, state = read_run(folder), read_state(read_run(folder))
+    assert state is not None
+    said = {
+        row: bool(run.labels[row] == truths()[row]) for row in asked_of(folder)[:60] if state.stream[0, row] == KEPT
+    }
+    assert result.asked_about.precision == anytime(state.blocks(KEPT), said, level=0.95)
+    assert result.verdict is result.asked_about
+    assert f"({len(said)} of {len(said)} looked at were)" in str(result)
+    facts = json.loads((folder / "audit" / "result.json").read_text(encoding="utf-8"))
+    assert facts["kept_precision"]["low"] == result.asked_about.precision.low
+    assert facts["verdict"]["word"] == "checked"
+
+
+def test_what_is_proved_stands_and_the_answers_teach_the_ranks_of_the_rest(folder: Path, tmp_path: Path) -> None:
+    before = columns_of(folder)
+    audit(folder)
+    result = read_back(folder, answered(folder, tmp_path / "a.csv"))
+    after, wrong = columns_of(folder), truths() != read_run(folder).labels
+    assert (result.verdict.word, result.verdict.tone) == ("checked", "green")
+    assert (after["selected"] == before["selected"]).all()
+    assert (after["label_score"] != before["label_score"]).any()
+    by_hand = after["reason"] == "corrected by hand"
+    assert result.corrected == by_hand.sum() == sum(row["answer"] == "wrong" for row in rows_of(tmp_path / "a.csv")) > 0
+    assert (after["audited_label"][by_hand] == np.array(CLASSES)[truths()[by_hand]]).all()
+    likely = after["reason"] == "likely wrong"
+    assert likely.sum() == result.left
+    assert wrong[likely].mean() > 0.9
+    assert f"{result.corrected} labels corrected, {result.left} left that are likely wrong." in str(result)
+    assert result.rates.overall.low <= wrong_of(folder).mean() <= result.rates.overall.high
+
+
+def test_what_is_refuted_is_chosen_anew_and_asked_about_anew(tmp_path: Path) -> None:
+    """Scores that tell nothing: a fifth of the kept is wrong. What taught the new table does not judge it."""
+    folder = tmp_path / "run"
+    run_of(folder, blind=True)
+    audit(folder)
+    first = asked_of(folder)
+    result = read_back(folder, answered(folder, tmp_path / "a.csv"))
+    after, wrong = columns_of(folder), truths() != read_run(folder).labels
+    assert result.asked_about.word == "do not trust"
+    assert result.verdict.word == "unchecked"
+    assert "What is kept was chosen anew by the answers. Unchecked:" in str(result)
+    assert wrong[after["selected"]].mean() < 0.02 < wrong[read_run(folder).kept].mean()
+    audit(folder)
+    state = read_state(read_run(folder))
+    assert state is not None
+    assert state.level == 0.975
+    assert not set(first) & set(asked_of(folder))
+    second = read_back(folder, answered(folder, tmp_path / "b.csv"))
+    assert second.verdict.tone == "green"
+    assert second.verdict.precision is not None
+    assert second.verdict.precision.low <= 1 - wrong[after["selected"]].mean()
+    assert second.rates.overall.low <= wrong_of(folder).mean() <= second.rates.overall.high
+
+
+def test_the_same_answers_twice_say_the_same_twice(tmp_path: Path) -> None:
+    for name, blind in (("a", True), ("b", False)):
+        folder = tmp_path / name
+        run_of(folder, blind=blind)
+        audit(folder)
+        path = answered(folder, tmp_path / f"{name}.csv")
+        read_back(folder, path)
+        files = ("examples.parquet", "audit/corrections.csv", "audit/rates.csv")
+        before = [(folder / file).read_bytes() for file in files]
+        read_back(folder, path)
+        assert [(folder / file).read_bytes() for file in files] == before
+
+
+def test_answers_add_up_and_an_open_row_takes_nothing_back(folder: Path, tmp_path: Path) -> None:
+    audit(folder, kept=40, dropped=20)
+    first = read_back(folder, answered(folder, tmp_path / "a.csv", which=lambda place: place < 30))
+    second = rows_of(answered(folder, tmp_path / "b.csv", which=lambda place: place >= 40))
+    second[0]["answer"], second[1]["answer"] = "none", "unsure"
+    both = read_back(folder, write_rows(tmp_path / "b.csv", second))
+    assert len(first.pins) == 30
+    assert len(both.pins) == 49  # unsure withdraws one
+    assert both.pins[int(second[0]["index"])] == NONE
+    assert both.heard.left_open == 38
+
+
+def test_what_was_left_open_is_asked_first(folder: Path, tmp_path: Path) -> None:
+    audit(folder, kept=100, dropped=50)
+    first = asked_of(folder)
+    read_back(folder, answered(folder, tmp_path / "a.csv", which=lambda place: 10 <= place < 120))
+    audit(folder, kept=40, dropped=20)
+    assert set(first[:10] + first[120:]) <= set(asked_of(folder)[:45])
+
+
+def test_suspicious_answers_correct_and_teach_but_measure_nothing(folder: Path, tmp_path: Path) -> None:
+    audit(folder, suspicious=40)
+    result = read_back(folder, answered(folder, tmp_path / "s.csv", "suspicious.csv"))
+    assert result.corrected > 30
+    assert result.rates.sampled == 0
+    assert "only answers at random can tell" in str(result)
+    assert result.asked_about.word == "unchecked"
+    audit(folder)
+    state = read_state(read_run(folder))
+    assert state is not None
+    assert state.level == 0.95  # nobody has looked at what is kept
+    result = read_back(folder, answered(folder, tmp_path / "a.csv"))
+    assert result.rates.overall.low <= wrong_of(folder).mean() <= result.rates.overall.high
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_whatever_order_kinds_are_asked_the_interval_of_the_rate_holds(tmp_path: Path, seed: int) -> None:
+    folder = tmp_path / "run"
+    run_of(folder, seed, blind=seed % 2 == 1)
+    wishes: list[dict[str, Any]] = [{"kept": 40, "dropped": 20}, {"suspicious": 60}, {"kept": 20, "dropped": 20}]
+    for wish in (wishes, wishes[::-1])[seed // 2]:
+        table = audit(folder, **wish, seed=seed)[0].name
+        result = read_back(folder, answered(folder, tmp_path / "a.csv", table))
+    assert result.rates.overall.low <= wrong_of(folder).mean() <= result.rates.overall.high
+
+
+def test_answers_on_held_out_examples_tell_the_accuracy_and_no_rate(folder: Path, tmp_path: Path) -> None:
+    audit(folder, held_out=60)
+    result = read_back(folder, answered(folder, tmp_path / "h.csv", "held-out.csv"))
+    run = read_run(folder)
+    assert result.accuracy is not None
+    assert result.accuracy.answered == 60
+    assert result.accuracy.low <= (run.predicted == truths())[run.held_out].mean() <= result.accuracy.high
+    assert result.rates.sampled == 0
+    assert "Accuracy of the classifier:" in str(result)
+    assert len(result.heard.asked(HELD_OUT)) == 60
+
+
+def test_questions_that_came_twice_say_how_often_a_person_agrees(folder: Path, tmp_path: Path) -> None:
+    audit(folder, kept=40, dropped=20)
+    rows = rows_of(answered(folder, tmp_path / "a.csv"))
+    same, other = rows[0] | {"stratum": "again"}, rows[1] | {"stratum": "again", "answer": "none", "true_label": ""}
+    result = read_back(folder, write_rows(tmp_path / "a.csv", [*rows, same, other]))
+    assert "You agreed with yourself in 1 of 2 questions that came twice." in str(result)
+    assert len(result.pins) == 60
+    assert result.pins[int(rows[1]["index"])] != NONE  # the first answer counts
+
+
+def test_what_the_corrections_say_is_not_asked_again_and_is_counted_exactly(tmp_path: Path) -> None:
+    run_of(tmp_path / "run")
+    first = read_run(tmp_path / "run")
+    known = {int(row): int(truths()[row]) for row in first.trained_on[:200]}
+    run_of(tmp_path / "again", known=known)
+    audit(tmp_path / "again", kept=1000, dropped=1000)
+    assert sorted(asked_of(tmp_path / "again")) == first.trained_on[200:].tolist()
+    result = read_back(tmp_path / "again", answered(tmp_path / "again", tmp_path / "a.csv"))
+    truth = wrong_of(tmp_path / "again").mean()
+    assert result.rates.overall == pytest.approx([truth] * 3)
+    assert result.verdict.precision == pytest.approx([1, 1, 1])
+    data = run_of(tmp_path / "same")
+    assert read_corrections(tmp_path / "again" / "audit" / "corrections.csv", data) == result.pins
+    assert result.pins.keys() == set(first.trained_on.tolist())
+
+
+def test_the_files_for_the_next_run_can_be_read_by_it(folder: Path, tmp_path: Path) -> None:
+    """Names that a spreadsheet would run stand there with an apostrophe; the upper ends of the rates come along."""
     audit(folder)
     result = read_back(folder, answered(folder, tmp_path / "answers.csv"))
-    wrong = sum(row["answer"] == "wrong" for row in rows_of(tmp_path / "answers.csv"))
-    assert result.answers.wrong.sum() == wrong > 0
-    labels = read_run(folder).labels[read_run(folder).index]
-    truth = read_run(folder).index % 3
-    assert result.noise_rate.low <= (labels != truth).mean() <= result.noise_rate.high
-    assert result.precision.high == 1
-    assert result.pair == ("cat", "=dog")
-    assert "Answered: 40 kept, 20 dropped; 0 unsure, 0 open." in str(result)
-    assert "more answers would halve the interval, preferably for examples labelled 'cat' or '=dog'." in str(result)
-    assert all(true == index % 3 for index, true in result.pins.items())
-    facts = json.loads((folder / "audit" / "result.json").read_text(encoding="utf-8"))
-    assert facts["noise_rate"]["low"] == result.noise_rate.low
-    assert facts["classes"] == list(CLASSES)
-    corrections = rows_of(folder / "audit" / "corrections.csv")
-    assert len(corrections) == 60
-    assert {row["true_label"] for row in corrections if row["answer"] == "wrong"} <= {"cat", "'=dog"}
-
-
-def test_more_answers_add_to_the_earlier_ones(folder: Path, tmp_path: Path) -> None:
-    audit(folder, kept=20, dropped=10)
-    first = read_back(folder, answered(folder, tmp_path / "first.csv"))
-    audit(folder, kept=20, dropped=10)
-    second = read_back(folder, answered(folder, tmp_path / "second.csv"))
-    indices = [{row["index"] for row in rows_of(tmp_path / name)} for name in ("first.csv", "second.csv")]
-    assert not indices[0] & indices[1]
-    assert len(first.answers.index) == 30
-    assert len(second.answers.index) == 60
-    width = first.noise_rate.high - first.noise_rate.low
-    assert second.noise_rate.high - second.noise_rate.low < width
-
-
-def test_a_second_file_takes_no_answer_back_by_leaving_it_open(folder: Path, tmp_path: Path) -> None:
-    """The page may be filled in twice, on two machines; only what is answered anew replaces what was said before."""
-    audit(folder)
-    first = answered(folder, tmp_path / "first.csv")
-    everything = rows_of(first)
-    open_rows = [row | {"answer": "", "true_label": ""} for row in everything]
-    read_back(folder, write_rows(first, everything[:30] + open_rows[30:]))
-    second = write_rows(
-        tmp_path / "second.csv", [*open_rows[:29], open_rows[29] | {"answer": "none"}, *everything[30:50]]
-    )
-    result = read_back(folder, second)
-    assert len(result.answers.index) == 50
-    assert result.answers.empty == 0  # the second file has no row for the ten others
-    assert result.pins[int(everything[29]["index"])] == NONE
-    assert result.pins[int(everything[0]["index"])] == int(everything[0]["index"]) % 3
+    assert "'=dog" in (folder / "audit" / "rates.csv").read_text(encoding="utf-8")
+    rates, upper = read_rates(folder / "audit" / "rates.csv", CLASSES)
+    assert rates == dict(zip(CLASSES, result.rates.noise_rate.tolist(), strict=True))
+    assert upper == pytest.approx(result.rates.upper.tolist())
+    assert (np.array(upper) > list(rates.values())).all()
 
 
 def test_answers_in_the_table_itself_are_not_overwritten(folder: Path) -> None:
-    table, _ = audit(folder)
-    answered(folder, table)
+    table, _ = audit(folder, kept=10, dropped=5)
+    rows = rows_of(answered(folder, table))
     with pytest.raises(InputError, match="holds answers that were not read back"):
         audit(folder)
+    audit(folder, suspicious=5)  # another file
     read_back(folder)
+    audit(folder, kept=10, dropped=5)
+    rows[0] |= {"answer": "none", "true_label": ""}
+    write_rows(table, rows)
+    with pytest.raises(InputError, match="holds answers that were not read back"):
+        audit(folder)
+
+
+def test_a_run_of_an_older_version_is_read_back_too(folder: Path, tmp_path: Path) -> None:
+    """It kept no features, and its answers say `kept` or `dropped`: they are counted one by one."""
+    (folder / "features.npz").unlink()
+    run = read_run(folder)
+    old = [
+        {"id": run.ids[row], "index": row, "answer": "right", "true_label": ""}
+        for row in run.trained_on[run.kept[run.trained_on]][:20].tolist()
+    ]
+    (folder / "audit").mkdir()
+    (folder / "audit" / "result.json").write_text(json.dumps({"run": run.key, "answers": old}))
     audit(folder)
+    result = read_back(folder, answered(folder, tmp_path / "a.csv", which=lambda place: place < 60))
+    assert len(result.pins) == 80
+    assert result.rates.sampled == 60
+    assert "The run kept no features of its examples" in str(result)
 
 
-def test_a_true_label_that_was_changed_in_the_table_is_not_lost(folder: Path) -> None:
-    table, _ = audit(folder)
-    rows = rows_of(answered(folder, table))
-    read_back(folder)
-    wrong = next(row for row in rows if row["answer"] == "wrong")
-    other = next(name for name in CLASSES if name not in (wrong["true_label"], wrong["given_label"].lstrip("'")))
-    for change in ({"true_label": other}, {"answer": "", "true_label": other}):
-        write_rows(table, [row | change if row is wrong else row for row in rows])
-        with pytest.raises(InputError, match="holds answers that were not read back"):
-            audit(folder)
-    right = [row | {"true_label": row["given_label"]} if row["answer"] == "right" else row for row in rows]
-    write_rows(table, right)  # which says nothing new
-    audit(folder)
-
-
-def test_open_rows_none_and_unsure(folder: Path, tmp_path: Path) -> None:
-    rows = rows_of(audit(folder)[0])
-    rows[0]["answer"], rows[1]["answer"], rows[2]["answer"] = "none", "unsure", "right"
-    result = read_back(folder, write_rows(tmp_path / "a.csv", rows))
-    assert result.answers.empty == 57
-    assert sorted(result.pins.values())[0] == NONE
-    assert len(result.pins) == 2
+# --- bad input ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -195,20 +320,24 @@ def test_open_rows_none_and_unsure(folder: Path, tmp_path: Path) -> None:
         ({"id": ""}, "Row 1 of a.csv has the id None"),
         ({"answer": "perhaps"}, r"Row 1 of a.csv \('=pictures/.*'\) is 'perhaps'"),
         ({"answer": "wrong", "true_label": "cow"}, "names 'cow', which is none of the classes"),
+        ({"answer": "wrong"}, "does not say what it is"),
+        ({"answer": "none", "true_label": "cat"}, "is none, but names 'cat' as well"),
         ({"answer": "unsure"}, r"Every answer \(1\) is unsure"),
-        ({"answer": ""}, "None of the 60 examples has an answer"),
+        ({"answer": ""}, "None of the 15 examples has an answer"),
     ],
 )
 def test_bad_answers_are_sentences(folder: Path, tmp_path: Path, change: dict[str, str], sentence: str) -> None:
-    rows = rows_of(audit(folder)[0])
+    rows = rows_of(audit(folder, kept=10, dropped=5)[0])
+    before = (folder / "examples.csv").read_bytes()
     rows[0] |= {"answer": "right", **change}
     with pytest.raises(InputError, match=sentence):
         read_back(folder, write_rows(tmp_path / "a.csv", rows))
     assert not (folder / "audit" / "result.json").exists()
+    assert (folder / "examples.csv").read_bytes() == before
 
 
 def test_bad_tables_and_folders_are_sentences(folder: Path, tmp_path: Path) -> None:
-    rows = rows_of(audit(folder)[0])
+    rows = rows_of(audit(folder, kept=10, dropped=5)[0])
     with pytest.raises(InputError, match="a second time"):
         read_back(folder, write_rows(tmp_path / "a.csv", [rows[0] | {"answer": "right"}] * 2))
     with pytest.raises(InputError, match="no column 'answer'"):
@@ -217,98 +346,20 @@ def test_bad_tables_and_folders_are_sentences(folder: Path, tmp_path: Path) -> N
         read_back(folder, tmp_path / "nothing.csv")
     with pytest.raises(InputError, match="not a run folder"):
         audit(tmp_path)
+    run_of(tmp_path / "other", seed=1)
+    with pytest.raises(InputError, match="belongs to another run"):
+        read_back(tmp_path / "other", answered(folder, tmp_path / "c.csv"))
     (folder / "selection.npz").unlink()
     with pytest.raises(InputError, match="the run did not finish"):
         audit(folder)
 
 
-def test_the_answers_of_another_run_of_the_same_data_are_refused(folder: Path, tmp_path: Path) -> None:
-    run_of(tmp_path / "other", seed=1)
-    audit(folder)
-    answers = answered(folder, tmp_path / "answers.csv")
-    with pytest.raises(InputError, match="belongs to another run"):
-        read_back(tmp_path / "other", answers)
-
-
-def test_an_estimate_in_the_run_brings_its_intervals(folder: Path, tmp_path: Path) -> None:
-    estimate = {"low": [0.25, 0.25, 0.0], "high": [0.35, 0.35, 0.05], "prior": [1 / 3] * 3}
-    write_json(folder / "estimate.json", estimate | {"transition": structured(0.3, [1, 0, 2]).tolist()})
-    audit(folder)
-    rates = read_back(folder, answered(folder, tmp_path / "answers.csv")).rates
-    kept = [k for k in range(3) if rates.source[k] == "as before"]
-    assert kept
-    assert rates.low[kept] == pytest.approx(np.array(estimate["low"])[kept])
-
-
-def test_the_files_for_the_next_run_can_be_read_by_it(folder: Path, tmp_path: Path) -> None:
-    """Names that a spreadsheet would run stand there with an apostrophe; the upper ends of the rates come along."""
-    estimate = {"low": [0.25, 0.25, 0.0], "high": [0.35, 0.35, 0.05], "prior": [1 / 3] * 3}
-    write_json(folder / "estimate.json", estimate | {"transition": structured(0.3, [1, 0, 2]).tolist()})
-    audit(folder)
-    result = read_back(folder, answered(folder, tmp_path / "answers.csv"))
-    assert "'=dog" in (folder / "audit" / "rates.csv").read_text(encoding="utf-8")
-    rates, upper = read_rates(folder / "audit" / "rates.csv", CLASSES)
-    assert rates == dict(zip(CLASSES, result.rates.noise_rate.tolist(), strict=True))
-    assert upper is not None
-    assert (upper > list(rates.values())).all()
-    assert (upper < result.rates.high).all()
-    data = run_of(tmp_path / "same")
-    assert read_corrections(folder / "audit" / "corrections.csv", data) == result.pins
-
-
-def test_a_table_without_rows_is_a_sentence(folder: Path, tmp_path: Path) -> None:
-    audit(folder)
-    header = (folder / "audit" / "audit.csv").read_text(encoding="utf-8").splitlines()[0]
-    empty = tmp_path / "empty.csv"
-    empty.write_text(header + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="None of the 0 examples has an answer"):
-        read_back(folder, empty)
-
-
-def test_noise_that_was_given_has_a_verdict_too(folder: Path, tmp_path: Path) -> None:
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    audit(folder)
-    answers = answered(folder, tmp_path / "answers.csv")
-    silent = read_back(folder, answers)
-    assert silent.verdict is not None
-    assert silent.verdict.trust == "caution"
-    assert "the theory says nothing" in str(silent)
-    for r, trust in ((0.3, "trust"), (0.6, "do not trust")):
-        T = structured(r, [1, 0, 2]).tolist()
-        write_json(folder / "config.json", config | {"noise": {"transition": T}})
-        known = read_back(folder, answers).verdict
-        assert known is not None
-        assert known.trust == trust
-
-
-def test_what_the_corrections_say_is_not_asked_again_and_counts_in_the_whole(folder: Path, tmp_path: Path) -> None:
-    """The second of two runs: the wrong ones are no longer ranked, but they are wrong labels of the dataset still."""
-    labels = read_run(folder).labels
-    held_out = next(row for row in range(N) if row not in read_run(folder).index)
-    known = {int(row): int(row) % 3 for row in read_run(folder).index[:80]} | {held_out: NONE}
-    run_of(tmp_path / "again", known=known)
-    table, _ = audit(tmp_path / "again", kept=1000, dropped=1000)
-    assert not {int(row["index"]) for row in rows_of(table)} & known.keys()
-    assert len(rows_of(table)) == TRAIN - 80
-    result = read_back(tmp_path / "again", answered(tmp_path / "again", tmp_path / "answers.csv"))
-    train = read_run(folder).index
-    assert result.noise_rate.value == pytest.approx(float((labels[train] != train % 3).mean()))  # all are answered
-    wrong = sum(labels[row] != true for row, true in known.items())
-    assert f"Known from corrections, or as the most suspicious, held out or not: 81, {wrong} of them wrong." in str(
-        result
-    )
-    data = run_of(tmp_path / "same")
-    corrections = read_corrections(tmp_path / "again" / "audit" / "corrections.csv", data)  # of both audits
-    assert corrections == result.pins == known | {int(row): int(row) % 3 for row in train}
-
-
-def test_upper_ends_that_were_given_with_the_rates_stay(tmp_path: Path) -> None:
-    """A run that took the rates.csv of an audit says so in config.json alone: it has no estimate."""
-    run_of(tmp_path / "run", upper=[0.35, 0.3, 0.04])
-    audit(tmp_path / "run", kept=6, dropped=4)
-    result = read_back(tmp_path / "run", answered(tmp_path / "run", tmp_path / "answers.csv"))
-    assert set(result.rates.source) == {"as before"}
-    rates, upper = read_rates(tmp_path / "run" / "audit" / "rates.csv", CLASSES)
-    assert list(rates.values()) == pytest.approx([0.3, 0.3, 0.0])
-    assert upper == pytest.approx([0.35, 0.3, 0.04])
-    assert '"=dog",0.3,""' in (tmp_path / "run" / "audit" / "rates.csv").read_text("utf-8").replace("'", "")
+def test_when_all_is_answered_there_is_nothing_to_ask(folder: Path, tmp_path: Path) -> None:
+    audit(folder, kept=N, dropped=N)
+    read_back(folder, answered(folder, tmp_path / "a.csv"))
+    with pytest.raises(InputError, match="nothing left to ask at random"):
+        audit(folder)
+    audit(folder, suspicious=N)
+    read_back(folder, answered(folder, tmp_path / "s.csv", "suspicious.csv"))
+    with pytest.raises(InputError, match="No suspicious example is left"):
+        audit(folder, suspicious=1)

@@ -12,20 +12,28 @@ export function anytime(blocks, answers, { level, rightKnown = 0, known = 0 }) {
   return { value: (value + rightKnown) / total, low: (low + rightKnown) / total, high: (high + rightKnown) / total };
 }
 
-// How many more answers settle the promise: if all are right, and at the rate seen so far. null: all of them do not.
+// How many more answers settle the promise: if all are right, and at the rate seen so far, what was left open first.
+// null: all that there is to ask do not.
 export function answersNeeded(blocks, answers, promise, { level, rightKnown = 0, known = 0 }) {
-  const done = complete(blocks, answers), ahead = blocks.prediction.slice(done);
+  const done = complete(blocks, answers);
   const goal = Math.ceil(Math.round((promise * (blocks.size + known) - rightKnown) * 1e9) / 1e9);
-  const low = said(blocks, answers, done, 0), high = said(blocks, answers, done, 1);
-  const right = low.concat(ahead.map((block) => block.map(() => 1)));
-  const ifRight = new Bets(blocks, right, level, false).answersUntil(goal - 1, done);
+  const leftOpen = blocks.rows.slice(0, done).map((rows) => rows.map((row) => !answers.has(row)));
+  const count = leftOpen.flat().filter(Boolean).length;
+  const begun = blocks.rows.slice(done, done + 1).flat().filter((row) => answers.has(row)).length;
+  // With what was left open as it is, unsure; and with it answered, which are so many answers more.
+  const settled = (imagined, total, mirrored) => {
+    const given = said(blocks, answers, done, Number(mirrored));
+    const filled = given.map((block, b) => block.map((y, g) => (leftOpen[b][g] ? imagined[b][g] : y)));
+    const until = (some) => new Bets(blocks, some.concat(imagined.slice(done)), level, mirrored).answersUntil(total, done);
+    return [[until(given), 0], [until(filled), count]].filter(([n]) => n !== null)
+      .map(([n, more]) => (n ? more + n - begun : more));
+  };
+  const least = (ways) => (ways.length ? Math.min(...ways) : null);
+  const right = settled(blocks.prediction.map((block) => block.map(() => 1)), goal - 1, false);
   const { slope, at, mean } = line(blocks, answers, done);
-  if (Number.isNaN(at)) return { ifRight, atRate: null };
-  const seen = ahead.map((block) => block.map((f) => within(at + slope * (f - mean), 0, 1)));
-  const proved = new Bets(blocks, low.concat(seen), level, false).answersUntil(goal - 1, done);
-  const refuted = new Bets(blocks, high.concat(seen), level, true).answersUntil(blocks.size - goal, done);
-  const ends = [proved, refuted].filter((n) => n !== null);
-  return { ifRight, atRate: ends.length ? Math.min(...ends) : null };
+  if (Number.isNaN(at)) return { ifRight: least(right), atRate: null };
+  const guess = blocks.prediction.map((block) => block.map((f) => within(at + slope * (f - mean), 0, 1)));
+  return { ifRight: least(right), atRate: least([...settled(guess, goal - 1, false), ...settled(guess, blocks.size - goal, true)]) };
 }
 
 // --- what was answered -------------------------------------------------------------------------------------

@@ -9,18 +9,16 @@ import numpy as np
 
 from smallloss import files
 from smallloss.auditing.script import joined
+from smallloss.auditing.written import AGAIN, COLUMNS, RANDOM, SUSPICIOUS
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import defuse
 from smallloss.data.tabular import Rows
 from smallloss.report.pictures import embedded, thumbnail
+from smallloss.report.result import HELD_OUT
 from smallloss.report.summary import shortened
 from smallloss.report.templates import environment
 from smallloss.words import counted
 
-COLUMNS = ("id", "index", "given_label", "predicted_label", "stratum", "answer", "true_label", "run")
-RANDOM, AGAIN = "random", "again"  # drawn at random of what was trained on; one of these that comes a second time
-SUSPICIOUS = "suspicious"  # what was not drawn, but is asked about because it looks wrong
-HELD_OUT = "held out"  # drawn at random of what was held out
 LONGEST_SIDE = 384
 VALUES_SHOWN = 64
 WORDS_SHOWN = 1000  # characters of a text in the table
@@ -88,7 +86,7 @@ def audit_page(
         "questions": [_shown(one, classes) for one in questions],
     }
     folder = Path(__file__).parent
-    intro = [_about(kind, len(questions)), *([] if check is None else [_cost(check, len(questions))])]
+    intro = [_about(kind, len(questions)), *([] if check is None else [cost(check, len(questions))])]
     facts = {"name": name, "data": data, "intro": intro, "command": command}
     return str(environment(folder).get_template(_TEMPLATE).render(script=Markup(joined(folder, *_MODULES)), **facts))
 
@@ -130,7 +128,7 @@ def _about(kind: str, count: int) -> str:
     )
 
 
-def _cost(check: Mapping[str, Any], count: int) -> str:
+def cost(check: Mapping[str, Any], count: int) -> str:
     """How many answers the promise costs at best."""
     needed, promised = check["if_right"], f"at least {100 * check['promise']:g} % of the kept labels are right"
     if needed is None:

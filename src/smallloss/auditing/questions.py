@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from smallloss.auditing.page import cost
 from smallloss.auditing.rounds import State
 from smallloss.auditing.run import Run
 from smallloss.auditing.written import AGAIN, RANDOM, SUSPICIOUS
@@ -14,7 +15,7 @@ from smallloss.noise.answers import UNSURE, most_suspicious
 from smallloss.noise.blocks import GROUPS, answers_needed
 from smallloss.noise.rates import KEPT, OTHERS
 from smallloss.report.result import HELD_OUT
-from smallloss.words import counted, percent
+from smallloss.words import counted
 
 LEAST, MOST = 40, 400  # kept ones to ask about, where nobody says how many
 TWICE = 0.05  # of the questions come a second time,
@@ -37,8 +38,8 @@ def at_random(
     options: dict[str, Any] = {"level": state.level, "right_known": state.known, "known": state.known}
     needed = answers_needed(blocks, said, promise, **options)
     if kept is None:
-        cost = MOST if needed.if_right is None else max(needed.if_right, needed.at_rate or 0)
-        kept = min(max(2 * cost, LEAST), MOST)
+        likely = MOST if needed.if_right is None else max(needed.if_right, needed.at_rate or 0)
+        kept = min(max(2 * likely, LEAST), MOST)
     streams = [
         _next(state, KEPT, answers, kept),
         _next(state, OTHERS, answers, kept // 2 if dropped is None else dropped),
@@ -55,7 +56,11 @@ def at_random(
         "blocks": blocks.to_dict(len(mine) + len(streams[0])), "answered": [list(pair) for pair in mine.items()],
         "promise": promise, "if_right": needed.if_right, **options,
     }  # fmt: skip
-    return Asked(_some_twice(rows.tolist(), rng), check, _cost(streams, needed.if_right, promise))
+    asked = _some_twice(rows.tolist(), rng)
+    words = (
+        f"{len(streams[0]):,} kept and {len(streams[1]):,} other examples, {len(asked) - len(rows):,} of them twice."
+    )
+    return Asked(asked, check, f"{words} {cost(check, len(asked))}")
 
 
 def of_suspicious(state: State, answers: Mapping[int, int], count: int) -> Asked:
@@ -102,16 +107,3 @@ def _some_twice(rows: list[int], rng: np.random.Generator) -> list[tuple[int, st
         place = start + int(rng.integers(min(chunk, len(rows) - APART - start)))
         asked.append((place + APART * (1 + rng.random()) + 0.5, rows[place], AGAIN))
     return [(row, why) for _, row, why in sorted(asked)]
-
-
-def _cost(streams: list[np.ndarray], if_right: int | None, promise: float) -> str:
-    kept, others = map(len, streams)
-    said = f"{kept:,} kept and {others:,} other examples, at random; some come twice."
-    if if_right is None:
-        return f"{said} The kept ones are too few to prove by a sample that {percent(promise)} of them are right."
-    if if_right == 0:
-        return f"{said} That at least {percent(promise)} of the kept labels are right is proved; more make it narrower."
-    return (
-        f"{said} If all kept ones that you look at are right, {counted(if_right, 'answer')} on them "
-        f"{'proves' if if_right == 1 else 'prove'} that at least {percent(promise)} of the kept labels are right."
-    )

@@ -14,7 +14,8 @@ from smallloss.words import quoted
 
 COLUMNS = ("id", "index", "given_label", "predicted_label", "stratum", "answer", "true_label", "run")
 ANSWER = ("id", "index", "answer", "true_label")
-RANDOM, AGAIN, SUSPICIOUS = "random", "again", "suspicious"  # why it is asked; or HELD_OUT
+# Why it is asked: drawn of what was trained on, one of these a second time, or looks wrong; or HELD_OUT.
+RANDOM, AGAIN, SUSPICIOUS = "random", "again", "suspicious"
 KINDS = {RANDOM: "audit", SUSPICIOUS: "suspicious", HELD_OUT: "held-out"}  # each has a table and a page of its own
 
 
@@ -50,7 +51,7 @@ def read_answers(run: Run, path: Path) -> Heard:
         if not any(row.values()):  # a spreadsheet may leave some at the end
             continue
         what = f"Row {number} of {path.name}"
-        i = _position(run, row | {"id": ids.get(row["id"] or "", row["id"])}, what)
+        i = _position(run, row, ids, what)
         which = i, row["stratum"] == AGAIN
         if which in fresh:
             raise InputError(f"{what} answers for {quoted(run.ids[i])} a second time; keep one answer.")
@@ -110,11 +111,11 @@ def refuse_unread(run: Run, kind: str) -> None:
     path = run / f"{KINDS[kind]}.csv"
     if not path.is_file():
         return
-    before = read_before(run)
+    before, ids = read_before(run), by_spelling(run.ids)
     for row in read_table(path).to_pylist():
         if row.get("run") not in (None, run.key) or not any(said := said_of(run, row)):
             continue
-        i = _position(run, row, f"A row of {path}")
+        i = _position(run, row, ids, f"A row of {path}")
         if before.answers.get(i) != _true_class(run, i, *said, f"A row of {path}"):
             raise InputError(
                 f"{path} holds answers that were not read back; do that first "
@@ -133,13 +134,13 @@ def _true_class(run: Run, row: int, word: str, name: str, where: str) -> int:
     return true_class(word, name, int(run.labels[row]), code, where)
 
 
-def _position(run: Run, row: dict[str, Any], what: str) -> int:
-    """The row of the dataset that a row of answers is about."""
+def _position(run: Run, row: dict[str, Any], ids: dict[str, str], what: str) -> int:
+    """The row of the dataset that a row of answers is about; `ids`: by how they may be spelled."""
     if row["run"] not in (None, run.key):
         raise InputError(f"{what} belongs to another run ({row['run']}, but this one is {run.key}): name that run.")
     index = row["index"] or ""
     i = int(index) if index.isdecimal() and int(index) < len(run.ids) else None
-    if i is None or row["id"] != run.ids[i]:
+    if i is None or ids.get(row["id"] or "") != run.ids[i]:
         raise InputError(
             f"{what} has the id {row['id']!r} and the index {row['index']!r}, but no example of {run.folder} has both: "
             "keep them as the audit wrote them."

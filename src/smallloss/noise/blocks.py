@@ -93,19 +93,30 @@ def answers_needed(
     right_known: int = 0,
     known: int = 0,
 ) -> Needed:
-    """How many more answers settle `promise`: the same bets on imagined blocks."""
+    """How many more answers settle `promise`: the same bets on imagined answers, those that were left open first."""
     done = _complete(blocks, answers)
     goal = ceil(round(promise * (blocks.size + known) - right_known, 9))  # right ones in the population
-    low, high = (_said(blocks, answers, done, unsure) for unsure in (0.0, 1.0))
-    ahead = blocks.prediction[done:]
-    if_right = _Bets(blocks, low + [np.ones(len(f)) for f in ahead], level).answers_until(goal - 1, done)
+    left_open = [np.array([row not in answers for row in rows.tolist()]) for rows in blocks.rows[:done]]
+    count = int(sum(block.sum() for block in left_open))
+    begun = sum(row in answers for rows in blocks.rows[done : done + 1] for row in rows.tolist())
+
+    def settled(imagined: list[np.ndarray], total: int, mirrored: bool) -> list[int]:
+        """With what was left open as it is, unsure; and with it answered, which are so many answers more."""
+        given = _said(blocks, answers, done, float(mirrored))
+        filled = [np.where(*one) for one in zip(left_open, imagined, given, strict=False)]
+        found = []
+        for some, more in ((given, 0), (filled, count)):
+            n = _Bets(blocks, [*some, *imagined[done:]], level, mirrored).answers_until(total, done)
+            found += [] if n is None else [more + n - begun if n else more]
+        return found
+
+    right = settled([np.ones(len(f)) for f in blocks.prediction], goal - 1, mirrored=False)
     slope, at, mean = _line(blocks, answers, done)
-    if np.isnan(at):
-        return Needed(if_right, None)
-    guess = [np.clip(at + slope * (f - mean), 0, 1) for f in ahead]
-    proved = _Bets(blocks, low + guess, level).answers_until(goal - 1, done)
-    refuted = _Bets(blocks, high + guess, level, mirrored=True).answers_until(blocks.size - goal, done)
-    return Needed(if_right, min((n for n in (proved, refuted) if n is not None), default=None))
+    seen: list[int] = []
+    if not np.isnan(at):
+        guess = [np.clip(at + slope * (f - mean), 0, 1) for f in blocks.prediction]
+        seen = [*settled(guess, goal - 1, mirrored=False), *settled(guess, blocks.size - goal, mirrored=True)]
+    return Needed(min(right, default=None), min(seen, default=None))
 
 
 # --- what was answered ------------------------------------------------------------------------------------
