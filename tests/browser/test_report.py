@@ -1,23 +1,13 @@
 """The report of a real run, opened in a real browser: its table works, and no name in it is more than a text."""
 
 import json
-import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make browser-test does it")
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (BROWSER and DRIVER), reason="no browser to open it in: install chromium and chromium-driver"
-)
 
 CLASSES = (
     "<script>window.ran=1</script>",
@@ -57,21 +47,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder / "run" / "report.html"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    quiet = ("no-first-run", "disable-background-networking", "disable-component-update", "disable-sync")
-    for name in ("headless=new", "disable-gpu", "window-size=1100,1400", *quiet):
-        options.add_argument(f"--{name}")
-    if os.geteuid() == 0:  # its sandbox refuses to start for root
-        options.add_argument("--no-sandbox")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield browser
-    browser.quit()
 
 
 @pytest.fixture
