@@ -198,7 +198,7 @@ def test_clean_writes_the_run_folder(cleaned):
     out, _ = cleaned
     expected = {
         "config.json", "metrics.jsonl", "ledger.npz", "examples.parquet", "examples.csv", "selection.npz",
-        "model.safetensors", "checkpoint", "report.html", "duplicates.csv",
+        "model.safetensors", "checkpoint", "report.html", "duplicates.csv", "result.json", "features.npz",
     }  # fmt: skip
     assert {path.name for path in out.iterdir()} - {".lock"} == expected
     config = json.loads((out / "config.json").read_text())
@@ -318,7 +318,7 @@ def test_clean_puts_a_transition_with_names_in_the_order_of_the_classes(tmp_path
         raise KeyboardInterrupt
 
     monkeypatch.setattr(
-        cleaning, "_run", lambda task, method, settings, known, *_: spy(transition=known.noise.transition)
+        cleaning, "_run", lambda task, method, settings, ready, *_, **__: spy(transition=ready.known.noise.transition)
     )
     arguments = ["clean", "digits", "--out", tmp_path / "run", "--transition", tmp_path / "T.csv", "--device", "cpu"]
     monkeypatch.setattr(sys, "argv", ["smallloss", *map(str, arguments)])
@@ -334,9 +334,9 @@ def test_clean_hands_on_prior_path_and_workers(tmp_path, monkeypatch):
     tasks: list[Any] = []
     priors: list[Any] = []
 
-    def stop(task: Any, method: Any, settings: Any, known: Any, *_: Any) -> None:
+    def stop(task: Any, method: Any, settings: Any, ready: Any, *_: Any, **__: Any) -> None:
         tasks.append(task)
-        priors.append(known.noise.prior)
+        priors.append(ready.known.noise.prior)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cleaning, "_run", stop)

@@ -76,7 +76,7 @@ def test_a_backbone_of_ones_own_through_the_command_line(photos):
     note = "the network sees 3 features from own:make, which was given pictures of 32 x 32 in 0..1, not normalised."
     assert note in " ".join(done.stdout.split())
     assert json.loads((photos / "run" / "config.json").read_text())["data"]["backbone"] == "own:make"
-    kept, want = np.load("run/features.npz"), np.load("emb.npz")
+    kept, want = np.load("run/backbone.npz"), np.load("emb.npz")
     rows = dict(zip(want["id"].tolist(), want["features"], strict=True))
     assert kept["features"] == pytest.approx(np.array([rows[name] for name in kept["id"].tolist()]) / 255, abs=1e-5)
     before = (photos / "run" / "report.html").read_bytes()

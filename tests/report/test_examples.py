@@ -103,10 +103,15 @@ def test_answers_by_hand_are_marked() -> None:
     labels = np.array([0, 0, 0, 0, 1, 1, 1, 1])
     score = np.array([0.1, 0.2, 0.3, 9.0, 0.1, 0.2, 0.3, 0.4])
     table = select(score, labels, 0.2).table()
+    table["reason"] = table["reason"].astype(object)
     mark(table, labels, ["cat", "dog"], {3: 0, 0: 1, 4: NONE})
     assert table["audited_label"].tolist() == ["dog", None, None, "cat", None, None, None, None]
     assert table["audit_answer"].tolist() == ["wrong", None, None, "right", "none", None, None, None]
     assert table["is_label_issue"][[0, 3, 4]].tolist() == [True, False, True]
     assert table["label_score"][[0, 3, 4]].tolist() == [0, 1, 0]
-    assert table["reason"][[0, 3]].tolist() == ["likely wrong", "set aside for safety"]
+    assert table["reason"][[0, 3, 4]].tolist() == [
+        "corrected by hand",
+        "set aside for safety",
+        "none of the classes, by hand",
+    ]
     assert not table["selected"][0]

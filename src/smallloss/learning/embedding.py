@@ -17,7 +17,7 @@ from smallloss.files import write_npz
 from smallloss.learning.progress import Progress
 from smallloss.models.backbone import Backbone, Batch, load_backbone
 
-KEPT = "features.npz"  # what it is of, data and backbone, is what config.json says beside it
+KEPT = "backbone.npz"  # what it is of, data and backbone, is what config.json says beside it
 _BATCH = 64
 _DECODED = 2048  # pictures decoded at a time, at the size that the backbone wants
 
