@@ -22,7 +22,7 @@ import numpy as np
 from common import RESULTS, record
 from estimators import beta_mixture, confident_joint, dual_t, gaussian_mixture, joint_noise_rate
 from fashion import Data, Fashion
-from smallloss.criterion.selection import SAFETY_LEVEL, Selection, precision_recall
+from smallloss.criterion.selection import Selection, precision_recall
 from smallloss.criterion.transition import noise_rate, prior_from_labels
 from smallloss.noise.choose import select
 from smallloss.noise.estimate import Estimate, estimate
@@ -65,7 +65,7 @@ class Truth:
 
     def of_selection(self, score: np.ndarray, found: Estimate) -> Row:
         """Selected with the estimated rates, beside the same score with the true ones."""
-        ours = self._selected(score, found.noise_rate, found.prior, found.upper(SAFETY_LEVEL))
+        ours = self._selected(score, found.noise_rate, found.prior, found.upper)
         known = self._selected(score, self.rate, self.prior, None)
         precision, known_precision = (precision_recall(one.mask, ~self.wrong).precision for one in (ours, known))
         return self.of_issues(ours.is_label_issue) | {

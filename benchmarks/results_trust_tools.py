@@ -10,8 +10,8 @@ NOT_COUNTED = ("shuffled", "function of the input")  # in the coverage of interv
 Row = dict[str, Any]
 
 
-def part(name: str, *more: str) -> list[Row]:
-    rows = [row for row in lines("trust.jsonl") if row["part"] == name]
+def part(name: str, *more: str, file: str = "trust.jsonl") -> list[Row]:
+    rows = [row for row in lines(file) if row["part"] == name]
     return latest(rows, "name", "noise", "seed", *more)
 
 

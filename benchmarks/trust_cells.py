@@ -25,7 +25,6 @@ import torch
 from torch import nn
 
 from common import commit
-from smallloss.criterion.selection import SAFETY_LEVEL
 from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import duplicate_groups
 from smallloss.data.protocol import hold_out
@@ -176,7 +175,7 @@ def make(one: Labelled, seed: int, device: str, known: dict[str, Any] | None = N
 def as_it_estimates(data: Dataset, probabilities: np.ndarray) -> tuple[dict[str, Any], Noise]:
     """The rates that the code which makes the cell finds, as a run does."""
     found = estimate(probabilities, data.labels, classes=range(len(data.classes)))
-    upper = found.upper(SAFETY_LEVEL)
+    upper = found.upper
     facts = {name: getattr(found, name).tolist() for name in ("noise_rate", "low", "high", "prior")}
     facts |= {"upper": upper.tolist(), "overall": list(found.overall), "evidence": found.evidence}
     return facts, Noise(found.noise_rate, prior=found.prior, upper=upper)

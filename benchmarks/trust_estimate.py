@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from estimators import confident_joint, joint_noise_rate, label_issues
-from smallloss.criterion.selection import SAFETY_LEVEL
 from smallloss.noise.estimate import Estimate, estimate
 from trust_tools import Cell, Row, f1, per_label
 
@@ -34,7 +33,7 @@ def _estimates(cell: Cell) -> dict[str, Estimate]:
 
 
 def _of_estimate(cell: Cell, found: Estimate) -> Row:
-    chosen = cell.selected(found.noise_rate, found.prior, found.upper(SAFETY_LEVEL))
+    chosen = cell.selected(found.noise_rate, found.prior, found.upper)
     _, low, high = found.overall
     return (
         _of_rates(cell, found.noise_rate, chosen.issue)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from smallloss.criterion.selection import SAFETY_LEVEL, Selection
+from smallloss.criterion.selection import Selection
 from smallloss.noise.choose import select
 from smallloss.noise.estimate import Estimate, estimate
 
@@ -96,7 +96,7 @@ class Cell:
     @cached_property
     def now(self) -> "Chosen":
         """By the code as it is."""
-        return self.selected(self.found.noise_rate, self.found.prior, self.found.upper(SAFETY_LEVEL))
+        return self.selected(self.found.noise_rate, self.found.prior, self.found.upper)
 
     def selected(self, rates: Any, prior: Any, upper: Any) -> "Chosen":
         """As a run selects: the training part, and the held-out part ranked among itself."""
@@ -119,7 +119,7 @@ class Cell:
         wrong[rows] = self.wrong[rows]
         chosen = select(
             1 - label_score, self.labels, found.noise_rate, classes=range(self.c), prior=found.prior,
-            upper=found.upper(SAFETY_LEVEL), known_wrong=wrong,
+            upper=found.upper, known_wrong=wrong,
         )  # fmt: skip
         return Chosen(chosen.mask, chosen.is_label_issue, label_score)
 

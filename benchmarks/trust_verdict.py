@@ -3,14 +3,13 @@ right."""
 
 from collections.abc import Iterator
 
-from smallloss.criterion.selection import SAFETY_LEVEL
 from smallloss.noise.verdict import judge
 from trust_tools import Cell, Row
 
 
 def measure(cell: Cell) -> Iterator[Row]:
     found = cell.found
-    chosen = cell.selection(cell.train, found.noise_rate, found.prior, found.upper(SAFETY_LEVEL))
+    chosen = cell.selection(cell.train, found.noise_rate, found.prior, found.upper)
     said = judge(chosen, estimate=found)
     kept = cell.train[chosen.mask]
     yield cell.named() | {

@@ -18,7 +18,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_cl
 
 from common import RESULTS, record
 from smallloss.criterion.corrupt import corrupt
-from smallloss.criterion.selection import SAFETY_LEVEL, precision_recall
+from smallloss.criterion.selection import precision_recall
 from smallloss.criterion.transition import from_spec
 from smallloss.data.arrays import from_arrays
 from smallloss.data.dataset import Dataset
@@ -100,7 +100,7 @@ def measure(name: str, noise: str, learnt: Examples, tested: Examples | None) ->
 def judged(task: Task, settings: Settings, found: Estimate, wrong: np.ndarray) -> dict[str, Any]:
     """What a selection by the rates calls wrong and keeps, and what RSL learns from that."""
     score = warm_up(task, settings).ledger.score(settings.score)
-    chosen = choose(task, settings, Noise(found.noise_rate, prior=found.prior, upper=found.upper(SAFETY_LEVEL)), score)
+    chosen = choose(task, settings, Noise(found.noise_rate, prior=found.prior, upper=found.upper), score)
     found_wrong = precision_recall(chosen.is_label_issue, wrong)
     precision, recall = (None if np.isnan(one) else float(one) for one in found_wrong)
     facts: dict[str, Any] = {"precision": precision, "recall": recall, "kept": int(chosen.mask.sum())}

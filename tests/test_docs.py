@@ -320,10 +320,7 @@ def test_rates_that_nobody_knows_are_estimated_beside_an_own_loop(capsys):
     exec(block_with("guide/your-loop.md", "cross_val_predict"), known)
     found = known["found"]
     assert list(found.classes) == names.tolist()
-    assert abs(found.noise_rate.mean() - wrong.mean()) < 0.1
+    assert found.overall[1] <= wrong.mean() <= found.overall[2]
     assert known["selection"].is_label_issue[wrong].mean() > 0.75
     assert (known["selection"].mask & wrong).sum() < 0.02 * known["selection"].mask.sum()
-    assert "confident" in capsys.readouterr().out
-    known["predicted"] = model.predict(X)
-    exec(block_with("guide/your-loop.md", "contradicted=predicted"), known)
-    assert known["selection"].is_label_issue[wrong].mean() > 0.75
+    assert "differ from each other" in capsys.readouterr().out

@@ -181,7 +181,7 @@ def test_label_score_is_the_given_probability():
     with pytest.raises(InputError, match=r"probabilities have shape \(3, 2\): expected \(3, 3\)"):
         select([1, 2, 3], ["b", "a", "c"], 0.1, probabilities=p)
     p[1, 0] = NAN
-    with pytest.raises(InputError, match="example at index 1 are not all finite and zero or more"):
+    with pytest.raises(InputError, match="example at index 1 are not shares that sum to 1"):
         select([1, 2, 3], ["b", "a", "b"], 0.1, probabilities=p)
 
 

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from small import settings
 from smallloss import methods
-from smallloss.criterion.selection import SAFETY_LEVEL
 from smallloss.learning.stage import Stage
 from smallloss.methods import co_teaching, out_of_sample, rsl_wm, unknown_noise
 from smallloss.methods.small_loss import Noise, choose
@@ -182,7 +181,7 @@ def test_estimated_rates_come_with_their_upper_ends_and_the_prior(make_task):
     task, how = make_task(), settings()
     found = unknown_noise.learn_noise(task, how)
     estimated = found.estimate
-    assert np.array_equal(found.noise.upper, estimated.upper(SAFETY_LEVEL))
+    assert np.array_equal(found.noise.upper, estimated.upper)
     assert (found.noise.upper >= found.noise.noise_rate).all()
     assert np.array_equal(found.noise.prior, estimated.prior)
     given = unknown_noise.learn_noise(task, how, Noise(prior="uniform")).noise

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smallloss.criterion.selection import SAFETY_LEVEL, Selection
+from smallloss.criterion.selection import Selection
 from smallloss.learning.task import Task
 from smallloss.methods.out_of_sample import out_of_sample
 from smallloss.methods.presets import Settings
@@ -28,7 +28,7 @@ def learn_noise(task: Task, settings: Settings, given: Noise | None = None) -> N
     warm_up(task, settings)
     probabilities, data = out_of_sample(task, settings), task.dataset
     found = estimate(probabilities, np.array(data.classes)[data.labels], classes=data.classes)
-    noise = replace(given or Noise(), noise_rate=found.noise_rate, upper=found.upper(SAFETY_LEVEL))
+    noise = replace(given or Noise(), noise_rate=found.noise_rate, upper=found.upper)
     return NoiseFound(noise if noise.prior is not None else replace(noise, prior=found.prior), found, probabilities)
 
 

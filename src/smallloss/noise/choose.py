@@ -8,12 +8,12 @@ import numpy as np
 from smallloss.criterion.labels import by_class, encode, encode_among, require_one_order
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.quota import ClassSize, Gamma, Rounding
-from smallloss.criterion.selection import KAPPA, SAFETY_LEVEL, Selection, select_codes
+from smallloss.criterion.selection import KAPPA, Selection, select_codes
 from smallloss.criterion.transition import noise_rate as rates_from_transition
 from smallloss.criterion.transition import prior_from_labels, validate
 from smallloss.errors import InputError
 from smallloss.noise.estimate import estimate
-from smallloss.noise.probabilities import label_probability, matrices_of
+from smallloss.noise.probabilities import matrices_of
 from smallloss.noise.verdict import judge
 from smallloss.values import to_numpy
 
@@ -74,7 +74,7 @@ def select(
     found = None
     if noise_rate is None and transition is None and probabilities is not None:
         found = estimate(probabilities, classes[class_index], classes=names)
-        noise_rate, upper = found.noise_rate, found.upper(SAFETY_LEVEL)
+        noise_rate, upper = found.noise_rate, found.upper
         prior = found.prior if prior is None else prior
         notes += [f"The noise rates are estimated: {found.evidence}", *found.notes]
     p = prior_of(prior, transition, labelled, names, notes)
@@ -161,4 +161,6 @@ def probability_of_label(probabilities: Any, class_index: np.ndarray, c: int) ->
     matrices = matrices_of(probabilities)
     if matrices[0].shape != (len(class_index), c):
         raise InputError(f"probabilities have shape {matrices[0].shape}: expected ({len(class_index)}, {c}).")
-    return label_probability(matrices, class_index)
+    told = np.array([P[np.arange(len(class_index)), class_index] for P in matrices], np.float64)
+    many = (~np.isnan(told)).sum(axis=0)
+    return np.minimum(np.nansum(told, axis=0) / np.where(many > 0, many, np.nan), 1)

@@ -1,0 +1,239 @@
+"""What was asked of the estimate, the verdict and the answers, and what the lines of trust.py say: met or missed.
+
+    python benchmarks/results_bars.py [FILE of lines]
+
+Of every bar: what was found on all sets it speaks of, whether that is enough, and the sets that miss it most.
+"""
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from results_tools import made, table
+from results_trust_tools import NOT_COUNTED, Row, mean, part
+
+FILE = "trust.jsonl"
+SHOWN = 3
+
+
+class Bar(NamedTuple):
+    asked: str
+    found: str
+    met: bool
+    worst: str = ""  # sets that miss it, the farthest first
+
+
+def bars(file: str = FILE) -> list[Bar]:
+    found = []
+    for name, of in PARTS.items():
+        rows = part(name, *(["of"] if name == "interval" else []), file=file)
+        found += of(rows) if rows else []
+    return found
+
+
+def section() -> str:
+    found = bars()
+    if not found:
+        return ""
+    body = [[bar.asked, bar.found, "met" if bar.met else "**missed**", bar.worst] for bar in found]
+    return (
+        "## What was asked, and what was found (`trust.jsonl`)\n\nOn the sets of the tables below. Where a bar is "
+        "missed, the sets that miss it most and how many they are:\n\n"
+        + table(["asked", "found", "", "sets that miss it"], body)
+        + "\n" + made(part("estimate"))
+    )  # fmt: skip
+
+
+def called(row: Row) -> str:
+    return ", ".join(filter(None, [row["name"], row["noise"].replace(":", " "), str(row["seed"])]))
+
+
+def each(
+    asked: str, rows: Iterable[Row], value: Callable[[Row], float], enough: Callable[[float], bool],
+    *, least: bool, shown: str = "{:.1%}",
+) -> Bar:  # fmt: skip
+    """A bar that every set must meet; `least`: the smallest value is the worst."""
+    values = sorted(((value(row), called(row)) for row in rows), key=lambda pair: pair[0] if least else -pair[0])
+    if not values:
+        return Bar(asked, "no set", True)
+    missed = [pair for pair in values if not enough(pair[0])]
+    some = "; ".join(f"{name}: {shown.format(one)}" for one, name in missed[:SHOWN])
+    some += f" ({len(missed)} of {len(values)})" if missed else ""
+    middle = mean(one for one, _ in values)
+    return Bar(asked, f"mean {shown.format(middle)}, worst {shown.format(values[0][0])}", not missed, some)
+
+
+def _estimate(rows: list[Row]) -> Iterable[Bar]:
+    counted = [row for row in rows if row["kind"] not in NOT_COUNTED]
+    now, before = ([row["rules"][rule] for row in counted] for rule in ("now", "before"))
+    held, width, earlier = (
+        mean(one["covered"] for one in now), *(mean(one["high"] - one["low"] for one in some) for some in (now, before))
+    )  # fmt: skip
+    outside = [called(row) for row in counted if not row["rules"]["now"]["covered"]]
+    yield Bar(
+        "the interval of the overall rate holds it in 95 % of sets not shuffled and not made by a rule",
+        f"{held:.1%} of {len(counted)}", held >= 0.95, "; ".join(outside),
+    )  # fmt: skip
+    yield Bar("it is no wider than before on the mean", f"{width:.3f}, before {earlier:.3f}", width <= earlier)
+    for kind, slack in (("real", 0.0), ("made", 0.01)):
+        some = [row["rules"] for row in rows if row["kind"] == kind]
+        for key, sign in (("mae", 1), ("f1", -1)):
+            values = {rule: mean(one[rule][key] for one in some) for rule in ("now", "before", "cleanlab")}
+            beside = ("before", "cleanlab") if kind == "real" else ("before",)
+            what = "mean error of the rate per label" if key == "mae" else "F1 of the flags"
+            asked = "better than before and cleanlab" if kind == "real" else "no more than .01 worse than before"
+            yield Bar(
+                f"{what}, {kind} noise: {asked}",
+                ", ".join(f"{rule} {value:.3f}" for rule, value in values.items()) + f" ({len(some)} sets)",
+                all(sign * (values["now"] - values[rule]) <= slack for rule in beside),
+            )
+    yield from _kept(rows)
+    for name, most in (("clean, able", lambda row: 0.05), ("clean, weak", _excused)):
+        what = "5 %" if name == "clean, able" else "as before, or than the interval leaves open"
+        yield each(
+            f"{name} networks: no more flagged than {what}", [row for row in rows if row["group"] == name],
+            lambda row, most=most: row["rules"]["now"]["flagged"] - most(row), lambda x: x <= 1e-9, least=False,
+            shown="{:+.1%}",
+        )  # fmt: skip
+
+
+def _excused(row: Row) -> float:
+    """What a weak network may flag on clean data: as much as before, or all if the interval reaches down to 0."""
+    before = row["rules"].get("before", {}).get("flagged", 0.0)
+    return float(1.0 if row["rules"]["now"]["low"] <= 0.005 else max(0.05, before))
+
+
+def _kept(rows: list[Row]) -> Iterable[Bar]:
+    counted = [row for row in rows if row["kind"] not in NOT_COUNTED and "before" in row["rules"]]
+    yield each(
+        "at least 95 % as many kept as before", counted,
+        lambda row: row["rules"]["now"]["kept"] / max(row["rules"]["before"]["kept"], 1), lambda x: x >= 0.95,
+        least=True,
+    )  # fmt: skip
+    both = [row for row in counted if None not in (row["rules"][rule]["precision"] for rule in ("now", "before"))]
+    yield each(
+        "at no lower precision", both,
+        lambda row: row["rules"]["now"]["precision"] - row["rules"]["before"]["precision"], lambda x: x >= -1e-9,
+        least=True, shown="{:+.2%}",
+    )  # fmt: skip
+
+
+def _verdict(rows: list[Row]) -> Iterable[Bar]:
+    checked = [called(row) for row in rows if row["word"] == "checked"]
+    yield Bar("never checked without answers", f"{len(checked)} of {len(rows)}", not checked, "; ".join(checked))
+    shuffled = [row for row in rows if row["kind"] == "shuffled"]
+    missed = [called(row) for row in shuffled if row["tone"] != "red"]
+    yield Bar(
+        "shuffled labels are red", f"{len(shuffled) - len(missed)} of {len(shuffled)}", not missed, "; ".join(missed)
+    )
+    right = [row for row in rows if row["precision"] is not None and row["precision"] >= 0.95]
+    red = [called(row) for row in right if row["tone"] == "red"]
+    yield Bar(
+        "no set of whose kept labels 95 % are right is red", f"{len(red)} of {len(right)}", not red, "; ".join(red)
+    )
+
+
+def _audits(rows: list[Row]) -> Iterable[Bar]:
+    for person, who in (("knows", "who knows"), ("slips", "with 5 % wrong, 10 % unsure")):
+        for name, key, enough, least, words in (
+            ("truth + .001", "green", lambda x: x <= 0.05, False, "green in at most 5 %"),
+            ("truth - .05", "green", lambda x: x >= 0.75, True, "green in at least 75 %"),
+            ("truth + .10", "red within 200", lambda x: x >= 0.8, True, "red within 200 in at least 80 %"),
+        ):
+            some = [row for row in rows if name in row[person]]
+            yield each(
+                f"audits by a person {who}, promise {name}: {words}", some,
+                lambda row, person=person, name=name, key=key: row[person][name][key], enough, least=least,
+            )  # fmt: skip
+
+
+def _interval(rows: list[Row]) -> Iterable[Bar]:
+    yield each(
+        "the 95 % interval misses the truth at some look in at most 5 %", rows, lambda row: row["missed"],
+        lambda x: x <= 0.05, least=False,
+    )  # fmt: skip
+    whole = [row for row in rows if row["of"] == "all"]
+    share = mean(_saved(row) for row in whole)
+    yield Bar("with the score, .85 of the answers to a width of .15 on the mean", f"{share:.2f}", share <= 0.85)
+    yield each("never more than 1.1 times", whole, _saved, lambda x: x <= 1.1, least=False, shown="{:.2f}")
+
+
+def _saved(row: Row) -> float:
+    return float(row["answers"] / row["answers without the score"])
+
+
+def _rates(rows: list[Row]) -> Iterable[Bar]:
+    for way in ("60", "60 + 200 suspicious"):
+        yield each(
+            f"after {way} answers the 90 % interval of the rate holds it in 88 % of audits", rows,
+            lambda row, way=way: row[way]["holds"], lambda x: x >= 0.88, least=True,
+        )  # fmt: skip
+
+
+def _teach(rows: list[Row]) -> Iterable[Bar]:
+    for way, goal in (("60", 0.77), ("200", 0.80)):
+        comments = [row for row in rows if row["family"] == "YouTube comments"]
+        yield each(
+            f"YouTube comments, AP after {way}: {goal}", comments, lambda row, way=way: _ap(row, way, "taught"),
+            lambda x, goal=goal: x >= goal, least=True, shown="{:.3f}",
+        )  # fmt: skip
+    for way in ("60", "200", "60 + 200 suspicious", "200 suspicious"):
+        yield each(
+            f"AP after {way}: at least the better of untaught and answers alone, minus .01",
+            [row for row in rows if way in row],
+            lambda row, way=way: _ap(row, way, "taught")
+            - max(_ap(row, way, "untaught"), _ap(row, way, "answers alone")),
+            lambda x: x >= -0.01, least=True, shown="{:+.3f}",
+        )  # fmt: skip
+    yield each(
+        "rounds that teach and ask anew, promise .01 above the truth: green in at most 5 %",
+        [row for row in rows if "rounds" in row], lambda row: max(row["rounds"]), lambda x: x <= 0.05, least=False,
+    )  # fmt: skip
+
+
+def _ap(row: Row, way: str, which: str) -> float:
+    return mean(one[which] for one in row[way])
+
+
+def _accuracy(rows: list[Row]) -> Iterable[Bar]:
+    for some, who in ((rows, "all sets"), ([r for r in rows if r["kind"] not in NOT_COUNTED], "not shuffled, no rule")):
+        found = [row[network] for row in some for network in ("cross_entropy", "rsl")]
+        held, off = mean(one["holds"] for one in found), mean(abs(one["value"] - one["truth"]) for one in found)
+        yield Bar(f"accuracy without answers, {who}: bounds hold in 90 %", f"{held:.1%}", held >= 0.9)
+        yield Bar(f"accuracy without answers, {who}: off by at most 3 points", f"{100 * off:.1f}", off <= 0.03)
+    able = [row[network] for row in rows if row["error"] <= 0.15 for network in ("cross_entropy", "rsl")]
+    width = mean(one["high"] - one["low"] for one in able)
+    yield Bar("able networks: at most .12 wide without answers", f"{width:.3f}", width <= 0.12)
+    answered = [row[network]["answered"] for row in rows for network in ("cross_entropy", "rsl")]
+    width, held = (mean(one[key] for one in answered) for key in ("width", "holds"))
+    yield Bar("after 60 held-out answers: at most .15 wide", f"{width:.3f}, holds in {held:.1%}", width <= 0.15)
+
+
+def _shipped(rows: list[Row]) -> Iterable[Bar]:
+    gain, best = mean(row["gain"] for row in rows), mean(row["best"] for row in rows)
+    yield Bar(
+        "shipped: no more than .3 points below cross entropy on the mean",
+        f"{100 * gain:+.2f} points; the truly better one in {best:.0%}", gain >= -0.003,
+    )  # fmt: skip
+    yield each(
+        "never more than 1 point below",
+        rows,
+        lambda row: row["gain"],
+        lambda x: x >= -0.01,
+        least=True,
+        shown="{:+.1%}",
+    )
+    some = [row for row in rows if "rsl before" in row["truth"]]
+    less = mean(row["truth"]["rsl"] - row["truth"]["rsl before"] for row in some)
+    yield Bar("RSL on what is kept: no more than .3 points below RSL before", f"{100 * less:+.2f}", less >= -0.003)
+
+
+PARTS: dict[str, Callable[[list[Row]], Iterable[Bar]]] = {
+    "verdict": _verdict, "estimate": _estimate, "audits": _audits, "interval": _interval, "rates": _rates,
+    "teach": _teach, "accuracy": _accuracy, "shipped": _shipped,
+}  # fmt: skip
+
+
+if __name__ == "__main__":
+    for bar in bars(*sys.argv[1:2]):
+        print(f"{'met   ' if bar.met else 'MISSED'}  {bar.asked}: {bar.found}{f'  [{bar.worst}]' if bar.worst else ''}")
