@@ -347,7 +347,7 @@ def test_estimates_stand_with_their_intervals(result: Result) -> None:
     assert low < whole.noise_rate < high
     said = Reader(page(run)).said
     figure = f"{100 * low:.0f} % to {100 * high:.0f} % {100 * whole.noise_rate:.1f} %"
-    assert f"of the labels are wrong, by estimate: {figure}" in said
+    assert f"of the labels are wrong: {figure}" in said
     assert f"{100 * found.low[0]:.0f}–{100 * found.high[0]:.0f}" in said
 
 

@@ -58,7 +58,8 @@ class AuditResult:
         return f"By {answers} by hand: {self.corrected:,} corrected, {self.left:,} left. {self.taught}"
 
     def __str__(self) -> str:
-        return "\n".join([self.asked_about.headline, "", *self._counted(), *self._rates(), *self._now()])
+        said = self.verdict if self.asked_about.precision is None else self.asked_about
+        return "\n".join([said.headline, "", *self._counted(), *self._rates(), *self._now(), "", said.details])
 
     def _counted(self) -> list[str]:
         asked = {why: len(self.heard.asked(why)) for why in (RANDOM, SUSPICIOUS, HELD_OUT)}
@@ -90,6 +91,6 @@ class AuditResult:
         lines.append(
             f"{counted(self.corrected, 'label')} corrected, {self.left:,} left that are likely wrong. {self.taught}"
         )
-        if self.verdict is not self.asked_about:
+        if self.verdict is not self.asked_about and self.asked_about.precision is not None:
             lines += ["", f"What is kept was chosen anew by the answers. {self.verdict.headline}"]
-        return [*lines, "", self.asked_about.details]
+        return lines

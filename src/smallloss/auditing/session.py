@@ -163,7 +163,9 @@ def read_back(
     write_state(run, state)
     columns = write_table_anew(run, parts, answers)
     if dataset is not None:
-        write_page_anew(run, dataset, columns, parts, answers, verdict, accuracy=result.accuracy, note=result.in_short)
+        write_page_anew(
+            run, dataset, columns, parts, answers, verdict, rates, accuracy=result.accuracy, note=result.in_short
+        )
     return result
 
 

@@ -11,11 +11,13 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import as_cell, column_values, read_table, write_table
 from smallloss.finished import EXAMPLES
 from smallloss.noise.accuracy import TrueAccuracy
+from smallloss.noise.rates import Rates
 from smallloss.noise.verdict import Judgement
 from smallloss.report.examples import mark, ranked_columns
 from smallloss.report.page import write_page
 from smallloss.report.result import Part
 from smallloss.report.stored import read_result
+from smallloss.words import counted
 
 
 def write_table_anew(run: Run, parts: Sequence[Part], answers: Mapping[int, int]) -> dict[str, np.ndarray]:
@@ -42,15 +44,19 @@ def write_table_anew(run: Run, parts: Sequence[Part], answers: Mapping[int, int]
 
 def write_page_anew(
     run: Run, dataset: Dataset, columns: Mapping[str, np.ndarray], parts: list[Part], answers: Mapping[int, int],
-    verdict: Judgement, *, accuracy: TrueAccuracy | None, note: str,
+    verdict: Judgement, rates: Rates, *, accuracy: TrueAccuracy | None, note: str,
 ) -> None:  # fmt: skip
     """report.html, of what the table says now."""
     code = {as_cell(name): k for k, name in enumerate(dataset.classes)}
     labels = np.array([code[name] for name in run.classes[run.labels].tolist()], np.int64)
     true = dataset.true_labels if "true_label" in columns else None
     data = replace(dataset.with_labels(labels), true_labels=true)
-    found = read_result(run.folder, run.config, data, columns, parts, verdict, estimate=run.estimate, pins=answers)
+    estimate = None if run.estimate is None else replace(
+        run.estimate, noise_rate=rates.noise_rate, low=rates.low, high=rates.high, overall=(*rates.overall,)
+    )  # fmt: skip
+    found = read_result(run.folder, run.config, data, columns, parts, verdict, estimate=estimate, pins=answers)
     found.notes.append(note)
+    found.evidence += f", and {counted(len(answers), 'answer')} by hand"
     if accuracy is not None:
         for one in found.accuracies:
             if one.method == shipped_method(run.config):
