@@ -18,7 +18,7 @@ from smallloss.learning.task import Task
 from smallloss.methods import presets
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import warm_up
-from smallloss.run_folder import RunFolder
+from smallloss.record.folder import RunFolder
 from table1 import write_probabilities
 
 

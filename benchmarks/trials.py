@@ -18,7 +18,7 @@ from smallloss.learning.progress import Progress
 from smallloss.learning.task import Task
 from smallloss.methods import presets
 from smallloss.methods.small_loss import warm_up
-from smallloss.run_folder import RunFolder
+from smallloss.record.folder import RunFolder
 from table2 import run
 
 _STAGE = "rsl_wm"

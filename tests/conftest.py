@@ -36,7 +36,7 @@ def make_task() -> Callable[..., Any]:
 
     def make(*, dataset: Any = None, folder: Path | None = None, **options: Any) -> Any:
         from smallloss.learning.task import Check, Task
-        from smallloss.run_folder import RunFolder
+        from smallloss.record.folder import RunFolder
 
         dataset = tiny_pictures() if dataset is None else dataset
         train, held_out = np.arange(TRAIN), np.arange(TRAIN, len(dataset))

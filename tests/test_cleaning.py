@@ -13,7 +13,7 @@ from smallloss.data import from_arrays, load
 from smallloss.data.duplicates import duplicate_groups
 from smallloss.errors import InputError
 from smallloss.preparing import divide
-from smallloss.report.examples import examples_table
+from smallloss.record.examples import examples_table
 from smallloss.report.summary import notes
 
 

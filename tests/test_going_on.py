@@ -12,7 +12,7 @@ from smallloss import run_folder
 from smallloss.cli import main
 from smallloss.errors import InputError
 from smallloss.methods import presets
-from smallloss.run_folder import RunFolder, read_config
+from smallloss.record.folder import RunFolder, read_config
 
 RECIPE = {"lr": 0.1, "epochs": 3}
 SETTINGS = {"net": "mlp", "final_net": None, "stage1": RECIPE, "rsl": RECIPE, "rsl_wm": RECIPE, "half_epochs": 0.5}

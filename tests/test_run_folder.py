@@ -8,12 +8,12 @@ import pytest
 
 from smallloss.errors import InputError, SmallLossError
 from smallloss.files import place
-from smallloss.run_folder import RunFolder, read_config
+from smallloss.record.folder import RunFolder, read_config
 
 CONFIG = {"seed": 0, "settings": {"beta": 0.2, "window": (0.0, 1.0)}, "versions": {"torch": "2.13.0"}}
 HOLD = """
 import sys
-from smallloss.run_folder import RunFolder
+from smallloss.record.folder import RunFolder
 with RunFolder(sys.argv[1], {}):
     print("held", flush=True)
     sys.stdin.read()

@@ -13,7 +13,7 @@ from smallloss.cli import main
 from smallloss.data import from_arrays
 from smallloss.errors import InputError
 from smallloss.finished import read_finished
-from smallloss.report.examples import examples_table
+from smallloss.record.examples import examples_table
 from smallloss.report.page import page
 from smallloss.report.stored import read_result
 

@@ -14,7 +14,7 @@ from smallloss.methods import presets
 from smallloss.methods.presets import Settings
 from smallloss.models.small_convnet import LARGEST, SHRUNK
 from smallloss.noise.answers import PROMISE
-from smallloss.report.summary import printable
+from smallloss.report.facts import printable
 from smallloss.run_files import net_name
 
 _THINGS = {"pictures": "pictures", "features": "rows of features", "text": "texts", "table": "rows"}

@@ -33,11 +33,11 @@ from smallloss.noise.answers import PROMISE
 from smallloss.noise.verdict import Judgement, require_promise
 from smallloss.outcome import accuracy_of, by_true_labels, judge_by_stage1, parts_of, stages_of
 from smallloss.preparing import Ready, as_seen, dataset_of, make_ready, place_of, refuse_early
+from smallloss.record.examples import Examples
+from smallloss.record.folder import RunFolder
+from smallloss.record.run import Run
 from smallloss.report.compare import SHIP, choose_shipped
-from smallloss.report.examples import examples_table, labels_as_they_came
-from smallloss.report.result import Result
 from smallloss.run_files import classifier_of, plain_settings, write_duplicates, write_run
-from smallloss.run_folder import RunFolder
 from smallloss.values import whole
 
 BASELINE = "cross_entropy"
@@ -47,7 +47,7 @@ BASELINE = "cross_entropy"
 class CleanRun:
     """What `clean` gives back: the result to look at, the classifier, and where the files are."""
 
-    result: Result
+    result: Run
     learned: Learned
     shipped: Learned  # that of the method, or another that is better on the held-out part
     folder: Path | None
@@ -73,6 +73,7 @@ class CleanRun:
     @cached_property
     def classifier(self) -> Classifier:
         """What `sl.load_classifier` makes of the run folder, later and elsewhere."""
+        assert self.result.dataset is not None
         return classifier_of(self.shipped, self.result.dataset, self.backbone)
 
     def table(self) -> dict[str, Any]:
@@ -80,7 +81,7 @@ class CleanRun:
 
         Labels are as they came: numbers where they were numbers.
         """
-        return labels_as_they_came(examples_table(self.result), self.result.dataset)
+        return self.result.examples.as_they_came()
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each new example, as the labels came; inputs are prepared as those of the run were.
@@ -268,28 +269,29 @@ def _run(
         g = outputs(task, final.fitted.network, task.dataset, everywhere)
         wrong = np.concatenate([part.index[part.selection.is_label_issue] for part in parts])
         suggested = np.where(np.isin(everywhere, wrong), suggested, g.argmax(1))
-    result = Result(
-        dataset=task.dataset,
-        parts=parts,
-        mean_loss=evidence.ledger.mean_loss,
-        predicted=g.argmax(1),
+    examples = Examples.of(
+        task.dataset, parts, g.argmax(1), evidence.ledger.mean_loss, g.max(1),
+        seen_instead=None if final is learned else suggested,
+    )  # fmt: skip
+    result = Run(
+        examples=examples.answered(task.pins),
+        noise_rate=np.asarray(parts[0].selection.quota.noise_rate, np.float64),
         evidence=evidence.evidence,
         verdict=verdict_of(noise, found, parts[0].selection, config["promise"]),
         accuracies=accuracies,
         accuracy_on=ready.accuracy_on,
         history=[row for stage in stages_of(everything).values() for row in stage.history],
         settings=config,
-        notes=[*known.notes, *(() if found is None else found.estimate.notes)],
-        probability=g.max(1),
+        notes=[*known.notes, *(() if found is None else found.estimate.notes), *parts[0].selection.notes],
         estimate=None if found is None else found.estimate,
         ledger=evidence.ledger,
-        pins=task.pins,
         shipped=shipped,
-        suggested=None if final is learned else suggested,
+        dataset=task.dataset,
+        parts=parts,
     )
     run = CleanRun(result, learned, final, None if task.folder is None else task.folder.path, backbone)
     if task.folder is not None:
         task.folder.add(options=config["options"], shipped=None if shipped is None else shipped._asdict())
         taught_by = features_of(task, everything[BASELINE].fitted.network)
-        write_run(task.folder, result, run.classifier, evidence, found, taught_by)
+        write_run(task.folder, result, run.classifier, found, taught_by)
     return run

@@ -14,7 +14,6 @@ from smallloss.errors import InputError, SmallLossError
 from smallloss.files import FULL
 from smallloss.models import registry as nets
 from smallloss.noise.answers import PROMISE
-from smallloss.run_folder import read_config
 from smallloss.words import percent
 
 app = typer.Typer(
@@ -237,11 +236,12 @@ def audit(
     from smallloss.auditing.words import next_run
     from smallloss.data.source import load
     from smallloss.preparing import data_of_run
+    from smallloss.record.run import Run
 
     dataset = data_of_run(run) if data is None else load(data, label=label, labels=labels)
     if answers is not None:
         result = auditing.read_back(run, answers, promise=promise, dataset=dataset)
-        print(f"{result}\n\n{next_run(read_config(run), run, as_before=not result.rates.sampled)}")
+        print(f"{result}\n\n{next_run(Run.read(run), run, as_before=not result.rates.sampled)}")
         if dataset is None:
             print(f"{run / 'report.html'} is as it was: the data of the run was not found; name it with --data.")
         return

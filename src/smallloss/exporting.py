@@ -14,12 +14,12 @@ from smallloss.data.image_folder import is_picture
 from smallloss.data.own_table import OwnTable, is_table, read_own_table
 from smallloss.data.picture_files import picture_files, seen_from
 from smallloss.data.source import load
-from smallloss.data.table_files import CLEANLAB, column_values, write_table
+from smallloss.data.table_files import CLEANLAB, write_table
 from smallloss.errors import InputError
 from smallloss.files import place, write_json
-from smallloss.finished import EXAMPLES, read_estimate, read_finished, require_same_data
+from smallloss.record.examples import NOBODY
+from smallloss.record.run import Run
 from smallloss.report import formats
-from smallloss.report.examples import mark
 from smallloss.report.exported import Exported, left_out_of_csv
 from smallloss.report.formats import KEEP, Columns
 
@@ -32,7 +32,6 @@ _ESTIMATED = (
     "By the estimate {} to {} of the labels are wrong, so some that are called likely wrong may be right: check some "
     "by hand (smallloss audit), or leave none out (--keep all)."
 )
-_COLUMNS = (*CLEANLAB, *formats.CLEANED, *formats.SUGGESTED, "id", "selected")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +39,21 @@ class _Run:
     """What a finished run says of its examples, in input order."""
 
     folder: Path
-    facts: dict[str, Any]  # of the data: name, fingerprint, where it came from
+    run: Run
     listed: Columns  # all of them
     rows: np.ndarray  # those of them that could be read
     examples: Columns  # these
-    drawn: bool  # are the labels not those of the data, but corrupted on purpose?
-    interval: list[float] | None  # of the share of wrong labels, where it was estimated
+    interval: Sequence[float] | None  # of the share of wrong labels, where it was estimated
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Of the data: name, fingerprint, where it came from."""
+        return dict(self.run.settings["data"])
+
+    @property
+    def drawn(self) -> bool:
+        """Are the labels not those of the data, but corrupted on purpose?"""
+        return self.run.settings.get("noise", {}).get("drawn") is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,31 +149,15 @@ def _refuse_odd_wishes(to: str, keep: str | None, relabel: bool, copy: bool) -> 
 
 
 def _read_run(folder: Path) -> _Run:
-    config, table = read_finished(folder)
-    missing = [name for name in _COLUMNS if name not in table.column_names]
-    if missing:
-        raise InputError(
-            f"{folder / EXAMPLES} has no column {missing[0]!r}: it was changed, or made by another version. Run again."
-        )
-    columns = [*_COLUMNS, *(name for name in formats.AUDITED if name in table.column_names)]
-    listed = {name: column_values(table.column(name)) for name in columns}
+    """As it stands, with what was said of it by hand."""
+    heard, run = answered(folder), Run.read(folder)
+    e = run.examples.answered({} if heard is None else heard[1])
+    if e.answer is None:
+        e = replace(e, answer=np.full(len(e), NOBODY))
+    listed = e.with_unreadable()
     rows = np.flatnonzero(listed["reason"] != REASONS[UNREADABLE])
-    _respect_answers(listed, rows, folder)
-    drawn = config.get("noise", {}).get("drawn") is not None
-    interval = (read_estimate(folder) or {}).get("overall", [])[1:] or None
-    read = {name: values[rows] for name, values in listed.items()}
-    return _Run(folder, config["data"], listed, rows, read, drawn, interval)
-
-
-def _respect_answers(listed: dict[str, np.ndarray], rows: np.ndarray, folder: Path) -> None:
-    """What was said of this very run, over what the run itself says; `rows` are those of the dataset."""
-    labels, classes, pins = np.full(len(listed["id"]), -1), [], {}
-    heard = answered(folder)
-    if heard is not None:
-        run, said = heard
-        labels[rows], classes = run.labels, run.classes.tolist()
-        pins = {int(rows[index]): true for index, true in said.items()}
-    mark(listed, labels, classes, pins)
+    interval = None if run.intervals is None else run.intervals["overall"][1:]
+    return _Run(folder, run, listed, rows, e.table(), interval)
 
 
 def _refuse_taken(target: Path, to: str) -> None:
@@ -203,8 +195,7 @@ def _find_originals(data: str | Path, label: str | None, run: _Run) -> _Original
             f"{words.listed(lost, 3, words.quoted)}. Put them back."
         )
     dataset = load(data, label=label)
-    given = run.examples["given_label"].tolist()
-    require_same_data(dataset, ids, given, run.facts["fingerprint"], run.folder)
+    run.run.require(dataset, run.folder)
     return _Originals(paths, dataset.shown or ())
 
 

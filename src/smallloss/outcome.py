@@ -14,7 +14,8 @@ from smallloss.methods.small_loss import Learned, Noise, choose
 from smallloss.methods.unknown_noise import NoiseFound
 from smallloss.models.ensemble import Ensemble
 from smallloss.noise.accuracy import TrueAccuracy, without_answers
-from smallloss.report.result import HELD_OUT, TRAIN, Accuracy, Part
+from smallloss.record.examples import HELD_OUT, TRAIN, Part
+from smallloss.record.run import Accuracy
 from smallloss.run_files import net_name
 
 ByTrueLabels = Callable[[np.ndarray, np.ndarray], TrueAccuracy | None]  # of rows and their predictions

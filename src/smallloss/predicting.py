@@ -15,7 +15,7 @@ from smallloss.errors import InputError
 from smallloss.jobs import refuse_bad_out, refuse_others
 from smallloss.learning.classifier import Classifier, load_classifier
 from smallloss.learning.progress import Progress
-from smallloss.run_folder import read_config
+from smallloss.record.folder import read_config
 from smallloss.words import one_line
 
 _PART = 4096  # examples in memory at a time

@@ -14,60 +14,34 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import conflict_table
 from smallloss.data.seen import Seen
 from smallloss.data.table_files import write_table
-from smallloss.files import write_json, write_npz
-from smallloss.finished import FEATURES
+from smallloss.files import write_npz
 from smallloss.learning.classifier import MODEL, Classifier
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned
 from smallloss.methods.unknown_noise import NoiseFound
 from smallloss.models import build
 from smallloss.models.digest import weights_digest
-from smallloss.report.examples import ranked_columns, write_examples
+from smallloss.record.folder import RunFolder
+from smallloss.record.run import Run
 from smallloss.report.page import write_page
-from smallloss.report.result import Result
-from smallloss.report.stored import RESULT, write_result
-from smallloss.run_folder import RunFolder
 
 DUPLICATES = "duplicates.csv"
 _DIGITS = 16  # of a digest: enough to tell the networks of one user apart
 
 
 def write_run(
-    folder: RunFolder, result: Result, classifier: Classifier, evidence: Learned, found: NoiseFound | None,
-    features: np.ndarray,
-) -> None:  # fmt: skip
+    folder: RunFolder, run: Run, classifier: Classifier, found: NoiseFound | None, features: np.ndarray
+) -> None:
     """Everything but config.json, duplicates.csv, metrics.jsonl and the checkpoints, which were there before."""
-    assert evidence.ledger is not None
-    evidence.ledger.save(folder / "ledger.npz")
-    selection = result.parts[0].selection
-    write_npz(
-        folder / "selection.npz",
-        {
-            "index": result.parts[0].index,
-            "selected": selection.mask,
-            "weight": selection.weight,
-            "is_label_issue": selection.is_label_issue,
-            "rank_in_class": selection.rank_in_class,
-            "label_score": selection.label_score,
-            "classes": np.array(result.dataset.classes),
-            "quota": selection.quota.num,
-            "noise_rate": np.asarray(selection.quota.noise_rate, dtype=np.float64),
-        },
-    )
+    run.write(folder.path, features)
     classifier.save(folder / MODEL)
-    if result.dataset.unreadable:
-        lost = result.dataset.unreadable
+    lost = run.examples.unreadable
+    if lost:
         columns = {"id": list(lost), "given_label": [one.label for one in lost.values()]}
         write_table(folder / "unreadable.csv", columns | {"reason": [one.reason for one in lost.values()]})
     if found is not None:
-        write_json(folder / "estimate.json", found.estimate.to_dict())
         write_npz(folder / "out_of_sample.npz", {"probabilities": found.probabilities.astype(np.float16)})
-    write_examples(result, folder.path)
-    ranked, _ = ranked_columns(result.parts, len(result.dataset))
-    before = {name: ranked[name] for name in ("label_score", "selected")}  # an audit writes these anew
-    write_npz(folder / FEATURES, before | {"features": features})
-    write_result(result, folder / RESULT)
-    write_page(result, folder / "report.html")
+    write_page(run, folder / "report.html")
 
 
 def classifier_of(learned: Learned, dataset: Dataset, backbone: Any) -> Classifier:

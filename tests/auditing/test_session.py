@@ -19,7 +19,7 @@ from smallloss.errors import InputError
 from smallloss.noise.answers import NONE
 from smallloss.noise.blocks import anytime
 from smallloss.noise.rates import KEPT
-from smallloss.report.result import HELD_OUT
+from smallloss.record.run import HELD_OUT
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
 from smallloss.files import write_json, write_npz
 from smallloss.noise.choose import select
-from smallloss.report.examples import write_examples
-from smallloss.report.result import Part, Result
+from smallloss.record.examples import write_examples
+from smallloss.record.run import Part, Result
 
 
 def _write_run(

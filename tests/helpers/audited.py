@@ -14,8 +14,8 @@ from smallloss.data.dataset import Dataset
 from smallloss.files import write_json, write_npz
 from smallloss.noise.answers import found_wrong, pin
 from smallloss.noise.choose import select
-from smallloss.report.examples import ranked_columns, write_examples
-from smallloss.report.result import HELD_OUT, TRAIN, Part, Result
+from smallloss.record.examples import ranked_columns, write_examples
+from smallloss.record.run import HELD_OUT, TRAIN, Part, Result
 
 CLASSES = ("cat", "=dog", "bird\n2")
 N, TRAINED_ON = 600, 480

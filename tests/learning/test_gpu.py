@@ -25,7 +25,7 @@ from smallloss.methods.small_loss import Noise
 from smallloss.methods.supervised import Supervised
 from smallloss.models.small_convnet import SmallConvNet
 from smallloss.noise.choose import select
-from smallloss.run_folder import RunFolder
+from smallloss.record.folder import RunFolder
 
 try:
     import pytest

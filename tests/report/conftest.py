@@ -4,7 +4,7 @@ import pytest
 from smallloss.data.dataset import Dataset
 from smallloss.noise.choose import select
 from smallloss.noise.verdict import check
-from smallloss.report.result import Accuracy, Part, Result
+from smallloss.record.run import Accuracy, Part, Result
 
 HOSTILE = (
     "</script><b>x",

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 
 from smallloss.errors import InputError
 from smallloss.report.compare import Difference, advice, choose_shipped, compare, score_interval
-from smallloss.report.result import Accuracy
+from smallloss.record.run import Accuracy
 
 Z = 1.959963984540054
 

@@ -7,7 +7,7 @@ import numpy as np
 from smallloss.data.dataset import Dataset
 from smallloss.report.confusions import CLASSES_SHOWN, confusions
 from smallloss.report.page import page
-from smallloss.report.result import Result
+from smallloss.record.run import Result
 
 
 def known(result: Result, T: list[list[float]]) -> Result:

@@ -7,8 +7,8 @@ from pyarrow import parquet
 from smallloss.data.dataset import Unreadable
 from smallloss.noise.answers import NONE
 from smallloss.noise.choose import select
-from smallloss.report.examples import examples_table, mark, write_examples
-from smallloss.report.result import Result
+from smallloss.record.examples import examples_table, mark, write_examples
+from smallloss.record.run import Result
 
 COLUMNS = [
     *("is_label_issue", "label_score", "given_label", "predicted_label"),

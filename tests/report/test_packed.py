@@ -16,7 +16,7 @@ from smallloss.noise.verdict import judge
 from smallloss.report import page as pages
 from smallloss.report.packed import BUDGET, Packed, packed
 from smallloss.report.page import page
-from smallloss.report.result import Part, Result
+from smallloss.record.run import Part, Result
 
 
 def unpacked(table: Packed) -> dict[str, Any]:

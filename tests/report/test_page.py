@@ -22,7 +22,7 @@ from smallloss.report import page as pages
 from smallloss.report.page import page, write_page
 from smallloss.report.pictures import LONGEST_SIDE, borderline, embedded, gallery, thumbnail
 from smallloss.report.plots import loss_curves, score_histogram
-from smallloss.report.result import Part, Result, Shipped
+from smallloss.record.run import Part, Result, Shipped
 from smallloss.report.summary import table_rows
 
 VOID = {"meta", "img", "br", "hr", "input", "link", "wbr"}

@@ -11,7 +11,7 @@ from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.choose import select
 from smallloss.noise.estimate import estimate
 from smallloss.noise.verdict import judge
-from smallloss.report.result import Part, Result, Shipped
+from smallloss.record.run import Part, Result, Shipped
 from smallloss.report.terminal import render
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from smallloss.noise.estimate import estimate
-from smallloss.report.result import Result
+from smallloss.record.run import Result
 from smallloss.report.summary import class_rows, table_rows, train_part
 from smallloss.report.truth import Agreement
 

@@ -13,9 +13,9 @@ from smallloss.auditing.written import AGAIN, COLUMNS, RANDOM, SUSPICIOUS
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import defuse
 from smallloss.data.tabular import Rows
+from smallloss.record.examples import HELD_OUT
+from smallloss.report.facts import shortened
 from smallloss.report.pictures import embedded, thumbnail
-from smallloss.report.result import HELD_OUT
-from smallloss.report.summary import shortened
 from smallloss.report.templates import environment
 from smallloss.words import counted
 

@@ -7,14 +7,14 @@ import numpy as np
 
 from smallloss.auditing.page import cost
 from smallloss.auditing.rounds import State
-from smallloss.auditing.run import Run
+from smallloss.auditing.run import Audited
 from smallloss.auditing.written import AGAIN, RANDOM, SUSPICIOUS
 from smallloss.errors import InputError
 from smallloss.noise.accuracy import held_out_questions
 from smallloss.noise.answers import UNSURE, most_suspicious
 from smallloss.noise.blocks import GROUPS, answers_needed
 from smallloss.noise.rates import KEPT, OTHERS
-from smallloss.report.result import HELD_OUT
+from smallloss.record.examples import HELD_OUT
 from smallloss.words import counted
 
 LEAST, MOST = 40, 400  # kept ones to ask about, where nobody says how many
@@ -31,7 +31,7 @@ class Asked(NamedTuple):
 
 
 def at_random(
-    run: Run, state: State, answers: Mapping[int, int], promise: float, kept: int | None, dropped: int | None
+    run: Audited, state: State, answers: Mapping[int, int], promise: float, kept: int | None, dropped: int | None
 ) -> Asked:
     """The next questions of both streams, mixed, so that neither the order nor stopping early betrays anything."""
     blocks, said = state.blocks(KEPT), right_or_not(run, answers)
@@ -71,18 +71,18 @@ def of_suspicious(state: State, answers: Mapping[int, int], count: int) -> Asked
     return Asked([(row, SUSPICIOUS) for row in worst], None, words)
 
 
-def of_held_out(run: Run, answers: Mapping[int, int], count: int, seed: int) -> Asked:
+def of_held_out(run: Audited, answers: Mapping[int, int], count: int, seed: int) -> Asked:
     """Held-out examples, to learn the accuracy of the classifier by true labels."""
     rows = np.setdiff1d(run.held_out, list(run.known))
     done = np.flatnonzero(np.isin(rows, list(answers)))
-    asked = held_out_questions(run.predicted[rows] == run.labels[rows], count, (seed,), done.tolist())
+    asked = held_out_questions(run.run.examples.predicted[rows] == run.labels[rows], count, (seed,), done.tolist())
     if not len(asked):
         raise InputError("No held-out example is left to ask about: nothing was held out, or all have an answer.")
     words = f"{counted(len(asked), 'question')} on held-out examples, to learn the accuracy by true labels."
     return Asked([(row, HELD_OUT) for row in rows[asked].tolist()], None, words)
 
 
-def right_or_not(run: Run, answers: Mapping[int, int]) -> dict[int, bool | None]:
+def right_or_not(run: Audited, answers: Mapping[int, int]) -> dict[int, bool | None]:
     """Row -> is its label right? None where the person was unsure."""
     return {row: None if true == UNSURE else true == int(run.labels[row]) for row, true in answers.items()}
 

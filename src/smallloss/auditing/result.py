@@ -10,7 +10,7 @@ from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.answers import UNSURE
 from smallloss.noise.rates import Rates
 from smallloss.noise.verdict import Judgement
-from smallloss.report.result import HELD_OUT
+from smallloss.record.examples import HELD_OUT
 from smallloss.words import counted, listed, percent, quoted
 
 SHOWN = 5  # rates

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from smallloss.auditing.run import Run
+from smallloss.auditing.run import Audited
 from smallloss.data.npz import read_npz
 from smallloss.files import write_npz
 from smallloss.noise.answers import UNSURE
@@ -51,7 +51,7 @@ class State:
         """How many of this round's kept ones were right by answers that came before it."""
         return int((self.stream[-1] == KNOWN).sum())
 
-    def next_round(self, run: Run, label_score: np.ndarray, kept: np.ndarray, answers: dict[int, int]) -> "State":
+    def next_round(self, run: Audited, label_score: np.ndarray, kept: np.ndarray, answers: dict[int, int]) -> "State":
         """The table is another one. A round that nobody has looked at yet is forgotten."""
         frozen = np.flatnonzero(np.isin(self.stream[-1], (KEPT, OTHERS)))
         looked = any(row in answers for row in frozen.tolist() if self.stream[-1, row] == KEPT)
@@ -63,7 +63,7 @@ class State:
         )  # fmt: skip
 
 
-def first_state(run: Run, seed: int = 0) -> State:
+def first_state(run: Audited, seed: int = 0) -> State:
     """Before anybody answered for this run."""
     nothing = np.zeros(len(run.labels), bool)
     stream = _streams(run, run.kept, run.label_score, run.known)
@@ -71,14 +71,14 @@ def first_state(run: Run, seed: int = 0) -> State:
     return State(score, stream[None], seed, run.label_score, run.kept, run.label_score, nothing)
 
 
-def read_state(run: Run) -> State | None:
+def read_state(run: Audited) -> State | None:
     if not (run / STATE).is_file():
         return None
     saved = read_npz(run / STATE)
     return State(seed=int(saved.pop("seed")), **saved)
 
 
-def write_state(run: Run, state: State) -> None:
+def write_state(run: Audited, state: State) -> None:
     write_npz(run / STATE, {name: np.asarray(value) for name, value in vars(state).items()})
 
 
@@ -88,7 +88,7 @@ def _blocks(state: State, which: int) -> Blocks:
     return draw_blocks(rows, state.score[-1, rows], seed=(state.seed, state.round, which))
 
 
-def _streams(run: Run, kept: np.ndarray, label_score: np.ndarray, answers: dict[int, int]) -> np.ndarray:
+def _streams(run: Audited, kept: np.ndarray, label_score: np.ndarray, answers: dict[int, int]) -> np.ndarray:
     """Of what was trained on and nobody has decided on yet: is it kept?"""
     stream = np.full(len(run.labels), NEITHER, np.int8)
     stream[run.trained_on] = np.where(kept[run.trained_on], KEPT, OTHERS)

@@ -14,9 +14,8 @@ from smallloss.auditing.page import Question, shown_inputs, write_audit_page
 from smallloss.auditing.questions import Asked, at_random, of_held_out, of_suspicious, right_or_not
 from smallloss.auditing.result import AuditResult
 from smallloss.auditing.rounds import KNOWN, State, first_state, read_state, write_state
-from smallloss.auditing.run import CORRECTIONS, FOLDER, RATES, RESULT, Run, read_run
+from smallloss.auditing.run import CORRECTIONS, FOLDER, RATES, RESULT, Audited, read_run
 from smallloss.auditing.taught import ranked_anew, rates_after, set_apart, what_it_teaches
-from smallloss.auditing.told import write_page_anew, write_table_anew
 from smallloss.auditing.written import (
     AGAIN,
     ANSWER,
@@ -34,13 +33,13 @@ from smallloss.auditing.written import (
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import write_table
 from smallloss.errors import InputError
-from smallloss.finished import require_same_data
 from smallloss.noise.accuracy import TrueAccuracy, with_answers
 from smallloss.noise.answers import PROMISE, UNSURE, Labelled, decided
 from smallloss.noise.blocks import Needed, answers_needed, anytime
 from smallloss.noise.rates import KEPT, Rates
 from smallloss.noise.verdict import Checked, Judgement, judge, require_promise
-from smallloss.report.result import HELD_OUT, Part
+from smallloss.record.examples import HELD_OUT, Part
+from smallloss.report.page import write_page
 
 
 def audit(
@@ -76,7 +75,8 @@ def ask(
     run = read_run(run_folder)
     promise = _promise(run, promise)
     _refuse_counts(kept, dropped, suspicious, held_out)
-    _require_same(run, dataset)
+    if dataset is not None:
+        run.run.require(dataset, run.folder)
     state = read_state(run) or first_state(run, seed)
     answers = run.known | read_before(run).answers
     if suspicious is not None:
@@ -92,13 +92,13 @@ def ask(
     return _write(run, state, kind, asked, dataset)
 
 
-def _write(run: Run, state: State, kind: str, asked: Asked, dataset: Dataset | None) -> Written:
+def _write(run: Audited, state: State, kind: str, asked: Asked, dataset: Dataset | None) -> Written:
     """The table to fill in, in which nothing betrays what the run thinks but of the suspicious; and the page."""
     names = run.classes.tolist()
     questions = [
         Question(
             id=run.ids[row], index=row, given=int(run.labels[row]),
-            predicted=None if run.predicted[row] < 0 else int(run.predicted[row]),
+            predicted=None if run.run.examples.predicted[row] < 0 else int(run.run.examples.predicted[row]),
             score=None if np.isnan(state.label_score[row]) else float(state.label_score[row]), stratum=why,
             **({"text": run.ids[row]} if dataset is None else shown_inputs(dataset, row)),
         )
@@ -117,7 +117,7 @@ def _write(run: Run, state: State, kind: str, asked: Asked, dataset: Dataset | N
         run / f"{stem}.html",
         questions,
         names,
-        name=run.config["data"]["name"],
+        name=run.run.settings["data"]["name"],
         run=run.key,
         command=shlex.join(["smallloss", "audit", str(run.folder.absolute()), "--answers", file]),
         file=file,
@@ -137,7 +137,8 @@ def read_back(
     """
     run = read_run(run_folder)
     promise = _promise(run, promise)
-    _require_same(run, dataset)
+    if dataset is not None:
+        run.run.require(dataset, run.folder)
     heard = read_answers(run, run / "audit.csv" if answers_csv is None else Path(answers_csv))
     state = set_apart(read_state(run) or first_state(run), heard)
     answers = run.known | decided(heard.answers)
@@ -161,15 +162,28 @@ def read_back(
     (run / "").mkdir(exist_ok=True)
     _write_result(run, result, rates, answers)
     write_state(run, state)
-    columns = write_table_anew(run, parts, answers)
-    if dataset is not None:
-        write_page_anew(
-            run, dataset, columns, parts, answers, verdict, rates, accuracy=result.accuracy, note=result.in_short
-        )
+    _tell(run, result, parts, dataset)
     return result
 
 
-def answered(folder: Path) -> tuple[Run, dict[int, int]] | None:
+def _tell(run: Audited, result: AuditResult, parts: Sequence[Part], dataset: Dataset | None) -> None:
+    """What the answers changed is written where the run said it: its table, what is said of it, its page."""
+    rates = {name: getattr(result.rates, name).tolist() for name in ("low", "high")}
+    told = replace(
+        run.run, examples=run.run.examples.ranked(parts).answered(result.pins), verdict=result.verdict,
+        noise_rate=result.rates.noise_rate, rates=rates | {"overall": list(result.rates.overall)},
+        by_hand=result.in_short,
+    )  # fmt: skip
+    shipped = told.shipped.method if told.shipped else told.settings.get("method")
+    for one in told.accuracies:
+        if result.accuracy is not None and one.method == shipped:
+            one.true = result.accuracy
+    told.write_again(run.folder)
+    if dataset is not None:
+        write_page(told.shown_with(dataset), run.folder / "report.html")
+
+
+def answered(folder: Path) -> tuple[Audited, dict[int, int]] | None:
     """A run and what was said of it: row of the dataset -> its true class by hand, or NONE. None: nobody was asked."""
     if not any((folder / FOLDER / name).is_file() for name in (RESULT, *(f"{stem}.csv" for stem in KINDS.values()))):
         return None
@@ -179,7 +193,7 @@ def answered(folder: Path) -> tuple[Run, dict[int, int]] | None:
     return run, decided(read_before(run).answers)
 
 
-def judged(run: Run, state: State, heard: Heard, promise: float) -> tuple[Judgement, int]:
+def judged(run: Audited, state: State, heard: Heard, promise: float) -> tuple[Judgement, int]:
     """What was kept when this round began, by the answers on it; and how many more would settle it, 0 if none would."""
     blocks, known = state.blocks(KEPT), state.known
     said = {row: right for row, right in right_or_not(run, heard.answers).items() if state.stream[-1, row] == KEPT}
@@ -201,7 +215,7 @@ def _needed(state: State, said: Mapping[int, bool | None], promise: float) -> Ne
     return answers_needed(state.blocks(KEPT), said, promise, level=state.level, right_known=known, known=known)
 
 
-def _kept(run: Run, parts: Sequence[Part]) -> np.ndarray:
+def _kept(run: Audited, parts: Sequence[Part]) -> np.ndarray:
     kept = np.zeros(len(run.labels), bool)
     for part in parts:
         kept[part.index] = part.selection.mask
@@ -209,16 +223,16 @@ def _kept(run: Run, parts: Sequence[Part]) -> np.ndarray:
 
 
 def _verdict(
-    run: Run, selection: Labelled, promise: float, checked: Checked | None, *, learnt_from: int = 0
+    run: Audited, selection: Labelled, promise: float, checked: Checked | None, *, learnt_from: int = 0
 ) -> Judgement:
-    transition = run.config.get("noise", {}).get("transition")
+    transition = run.run.settings.get("noise", {}).get("transition")
     return judge(
-        selection, estimate=run.estimate, transition=transition, checked=checked, promise=promise,
+        selection, estimate=run.run.estimate, transition=transition, checked=checked, promise=promise,
         learnt_from=learnt_from,
     )  # fmt: skip
 
 
-def _accuracy(run: Run, heard: Heard) -> TrueAccuracy | None:
+def _accuracy(run: Audited, heard: Heard) -> TrueAccuracy | None:
     """Of the classifier that the run left behind, by answers that neither chose nor taught it."""
     asked = heard.asked(HELD_OUT)
     if all(true == UNSURE for true in asked.values()):
@@ -227,7 +241,7 @@ def _accuracy(run: Run, heard: Heard) -> TrueAccuracy | None:
     place = {row: at for at, row in enumerate(rows.tolist())}
     others = {place[row]: true for row, true in heard.answers.items() if row in place and row not in asked}
     answers = {place[row]: true for row, true in asked.items() if row in place}
-    return with_answers(run.labels[rows], run.predicted[rows], answers, others)
+    return with_answers(run.labels[rows], run.run.examples.predicted[rows], answers, others)
 
 
 def _left(parts: Sequence[Part], answers: Mapping[int, int]) -> int:
@@ -235,7 +249,7 @@ def _left(parts: Sequence[Part], answers: Mapping[int, int]) -> int:
     return sum(int((part.selection.is_label_issue & ~np.isin(part.index, list(answers))).sum()) for part in parts)
 
 
-def _write_result(run: Run, result: AuditResult, rates: Rates, answers: Mapping[int, int]) -> None:
+def _write_result(run: Audited, result: AuditResult, rates: Rates, answers: Mapping[int, int]) -> None:
     files.write_json(run / RESULT, result.to_dict())
     lines = [correction(run, row, true) for row, true in answers.items()]
     write_table(run / CORRECTIONS, dict(zip(ANSWER, map(list, zip(*lines, strict=True)), strict=True)))
@@ -243,16 +257,10 @@ def _write_result(run: Run, result: AuditResult, rates: Rates, answers: Mapping[
     write_table(run / RATES, columns)
 
 
-def _promise(run: Run, promise: float | None) -> float:
-    found = float(run.config.get("promise") or PROMISE) if promise is None else promise
+def _promise(run: Audited, promise: float | None) -> float:
+    found = float(run.run.settings.get("promise") or PROMISE) if promise is None else promise
     require_promise(found)
     return found
-
-
-def _require_same(run: Run, dataset: Dataset | None) -> None:
-    if dataset is not None:
-        labels = run.classes[run.labels].tolist()
-        require_same_data(dataset, run.ids, labels, run.config["data"]["fingerprint"], run.folder)
 
 
 def _refuse_counts(kept: int | None, dropped: int | None, suspicious: int | None, held_out: int | None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from smallloss.auditing.rounds import State
-from smallloss.auditing.run import Run
+from smallloss.auditing.run import Audited
 from smallloss.auditing.written import RANDOM, SUSPICIOUS, Heard
 from smallloss.criterion.ranking import rank_class_by_class
 from smallloss.criterion.selection import Selection, select_codes
@@ -15,12 +15,12 @@ from smallloss.noise.answers import found_wrong, pin
 from smallloss.noise.choose import prior_of
 from smallloss.noise.rates import KEPT, OTHERS, Rates, rates_from
 from smallloss.noise.teach import Taught, teach
-from smallloss.report.result import HELD_OUT, TRAIN, Part
+from smallloss.record.examples import HELD_OUT, TRAIN, Part
 
 _HOW = ("beta", "gamma", "kappa", "weight_max", "rounding", "class_size")  # settings of a selection
 
 
-def what_it_teaches(run: Run, heard: Heard) -> Taught:
+def what_it_teaches(run: Audited, heard: Heard) -> Taught:
     """Label scores of all rows, by the run's own and by what was answered."""
     if run.features is None:
         return Taught(run.label_score, 1.0, 0.0, "The run kept no features of its examples: the answers teach nothing.")
@@ -37,7 +37,7 @@ def set_apart(state: State, heard: Heard) -> State:
     return replace(state, apart=state.apart | as_suspicious)
 
 
-def rates_after(run: Run, state: State, heard: Heard) -> Rates:
+def rates_after(run: Audited, state: State, heard: Heard) -> Rates:
     """Noise rates of what was trained on, by the answers of one round, that with the most or the last of these.
 
     What was answered before it is counted one by one. What was drawn later, of streams that its answers have chosen, is
@@ -54,18 +54,20 @@ def rates_after(run: Run, state: State, heard: Heard) -> Rates:
     said = {row: true for row, true in (run.known | heard.answers).items() if row in place and row not in later}
     sampled = [place[row] for row in drawn[asked_then[most]].tolist() if stream[row] >= 0]
     answers = {place[row]: true for row, true in said.items()}
-    return rates_from(run.labels[run.trained_on], answers, sampled, stream[run.trained_on], run.noise_rate)
+    return rates_from(run.labels[run.trained_on], answers, sampled, stream[run.trained_on], run.run.noise_rate)
 
 
 def ranked_anew(
-    run: Run, label_score: np.ndarray, rates: Rates, answers: Mapping[int, int], kept: np.ndarray | None
+    run: Audited, label_score: np.ndarray, rates: Rates, answers: Mapping[int, int], kept: np.ndarray | None
 ) -> list[Part]:
     """As the run selects, by other scores and rates; `kept`: this much of the table stands, since it was checked."""
-    noise, notes = run.config.get("noise", {}), list[str]()
-    given = run.estimate.prior if noise.get("prior") is None and run.estimate is not None else noise.get("prior")
+    noise, notes = run.run.settings.get("noise", {}), list[str]()
+    given = (
+        run.run.estimate.prior if noise.get("prior") is None and run.run.estimate is not None else noise.get("prior")
+    )
     labelled = np.bincount(run.labels[run.trained_on], minlength=len(run.classes))
     prior = prior_of(given, noise.get("transition"), labelled, run.classes.tolist(), notes)
-    settings = run.config.get("settings", {})
+    settings = run.run.settings.get("settings", {})
     how: dict[str, Any] = {name: settings[name] for name in _HOW if name in settings}
     parts = []
     for split, rows in ((TRAIN, run.trained_on), (HELD_OUT, run.held_out)):

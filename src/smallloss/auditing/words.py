@@ -1,22 +1,21 @@
 """What comes next after an audit: the command that learns from its answers."""
 
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from smallloss.auditing.run import CORRECTIONS, FOLDER, RATES
-from smallloss.finished import read_estimate
+from smallloss.record.run import Run
 
 
-def next_run(config: Mapping[str, Any], run: Path, *, as_before: bool) -> str:
+def next_run(run: Run, folder: Path, *, as_before: bool) -> str:
     """The files that were written, and the command that takes them, with the options of the run before.
 
     Rates that the answers left as they were come from where they came from before, T and the verdict with them: from
     an estimate, from the noise that was drawn, from a file of T.
     """
-    corrections, rates = (run / FOLDER / name for name in (CORRECTIONS, RATES))
-    data, noise, estimated = config["data"], config.get("noise", {}), read_estimate(run) is not None
+    corrections, rates = (folder / FOLDER / name for name in (CORRECTIONS, RATES))
+    config, estimated = run.settings, run.estimate is not None
+    data, noise = config["data"], config.get("noise", {})
     options, drawn, given = list(config.get("options", [])), noise.get("drawn"), config.get("given", [])
     words = ["smallloss", "clean", data.get("source") or "DATA", "--out", "NEW"]
     words += [] if data.get("label") is None else ["--label", data["label"]]

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from smallloss.auditing.run import RESULT, Run
+from smallloss.auditing.run import RESULT, Audited
 from smallloss.data.table_files import by_spelling, read_table
 from smallloss.errors import InputError
 from smallloss.noise.answers import NONE, UNSURE, true_class
-from smallloss.report.result import HELD_OUT
+from smallloss.record.examples import HELD_OUT
 from smallloss.words import quoted
 
 COLUMNS = ("id", "index", "given_label", "predicted_label", "stratum", "answer", "true_label", "run")
@@ -37,7 +37,7 @@ class Heard:
         return sum(self.answers.get(row) == true for row, true in self.again.items()), len(self.again)
 
 
-def read_answers(run: Run, path: Path) -> Heard:
+def read_answers(run: Audited, path: Path) -> Heard:
     """The answers in a file, and those read back before; only what is answered anew replaces one of these."""
     table = read_table(path)
     missing = [name for name in (*ANSWER, "stratum", "run") if name not in table.column_names]
@@ -71,7 +71,7 @@ def read_answers(run: Run, path: Path) -> Heard:
     return Heard(answers, why, again, left_open)
 
 
-def read_before(run: Run) -> Heard:
+def read_before(run: Audited) -> Heard:
     """The answers of this run that were read back before. Those of an older version are counted one by one."""
     saved = json.loads((run / RESULT).read_text(encoding="utf-8")) if (run / RESULT).is_file() else {}
     rows = saved.get("answers", []) if saved.get("run") == run.key else []
@@ -87,26 +87,26 @@ def read_before(run: Run) -> Heard:
     return found
 
 
-def to_keep(run: Run, heard: Heard) -> list[dict[str, Any]]:
+def to_keep(run: Audited, heard: Heard) -> list[dict[str, Any]]:
     """All answers by id and in words, so that later ones add to them."""
     rows = [(row, true, heard.why[row]) for row, true in heard.answers.items()]
     rows += [(row, true, AGAIN) for row, true in heard.again.items()]
     return [dict(zip(ANSWER, in_words(run, row, true), strict=True)) | {"stratum": why} for row, true, why in rows]
 
 
-def correction(run: Run, row: int, true: int) -> list[Any]:
+def correction(run: Audited, row: int, true: int) -> list[Any]:
     """An answer that holds whatever becomes of the label: what was right by the label it had is so by its class."""
     *said, _ = in_words(run, row, true)
     return [*said, "" if true == NONE else run.classes[true]]
 
 
-def in_words(run: Run, row: int, true: int) -> list[Any]:
+def in_words(run: Audited, row: int, true: int) -> list[Any]:
     """An answer in words: id, index, answer, true label."""
     word = {NONE: "none", UNSURE: "unsure"}.get(int(true), "right" if true == run.labels[row] else "wrong")
     return [run.ids[row], int(row), word, run.classes[true] if word == "wrong" else ""]
 
 
-def refuse_unread(run: Run, kind: str) -> None:
+def refuse_unread(run: Audited, kind: str) -> None:
     """Answers that somebody wrote into the table and that were not read back yet must be neither lost nor passed by."""
     path = run / f"{KINDS[kind]}.csv"
     if not path.is_file():
@@ -123,18 +123,18 @@ def refuse_unread(run: Run, kind: str) -> None:
             )
 
 
-def said_of(run: Run, row: dict[str, Any]) -> tuple[str, str]:
+def said_of(run: Audited, row: dict[str, Any]) -> tuple[str, str]:
     """An answer and a class as they were written; two empty texts where there is none."""
     label = row.get("true_label") or ""
     return (row.get("answer") or "").strip().lower(), by_spelling(run.classes.tolist()).get(label, label.strip())
 
 
-def _true_class(run: Run, row: int, word: str, name: str, where: str) -> int:
+def _true_class(run: Audited, row: int, word: str, name: str, where: str) -> int:
     code = {str(name): k for k, name in enumerate(run.classes.tolist())}
     return true_class(word, name, int(run.labels[row]), code, where)
 
 
-def _position(run: Run, row: dict[str, Any], ids: dict[str, str], what: str) -> int:
+def _position(run: Audited, row: dict[str, Any], ids: dict[str, str], what: str) -> int:
     """The row of the dataset that a row of answers is about; `ids`: by how they may be spelled."""
     if row["run"] not in (None, run.key):
         raise InputError(f"{what} belongs to another run ({row['run']}, but this one is {run.key}): name that run.")

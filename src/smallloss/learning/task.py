@@ -12,7 +12,7 @@ from smallloss.errors import InputError, TooFewError
 from smallloss.learning.draws import Draws
 from smallloss.learning.progress import Progress
 from smallloss.noise.answers import NONE
-from smallloss.run_folder import RunFolder
+from smallloss.record.folder import RunFolder
 
 _RESIDENT_SHARE = 0.4  # of the device's free memory; the rest belongs to activations
 

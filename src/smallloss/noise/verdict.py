@@ -75,6 +75,15 @@ class Judgement:
             "theory": None if self.theory is None else self.theory.to_dict(),
         }
 
+    @classmethod
+    def from_saved(cls, facts: dict[str, Any], transition: ArrayLike | None, classes: Sequence[str]) -> "Judgement":
+        """What `to_dict` gave; the theory is that of the T it was given of."""
+        plain = {name: facts[name] for name in ("word", "headline", "counts", "promise")}
+        plain |= {name: tuple(facts[name]) for name in ("reasons", "limits")}
+        precision = None if facts["precision"] is None else Interval(**facts["precision"])
+        theory = None if facts["theory"] is None or transition is None else theory_of(transition, classes)
+        return cls(**plain, precision=precision, theory=theory)
+
     def __str__(self) -> str:
         return f"{self.headline}\n\n{self.details}"
 

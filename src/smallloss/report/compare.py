@@ -8,7 +8,7 @@ import numpy as np
 
 from smallloss import methods
 from smallloss.errors import InputError
-from smallloss.report.result import Accuracy, Shipped
+from smallloss.record.run import Accuracy, Shipped
 
 REFERENCE = "cross_entropy"
 SHIP = ("best", "method")  # which classifier a run leaves behind

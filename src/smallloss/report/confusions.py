@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smallloss.report.result import Result
+from smallloss.record.run import Run
 from smallloss.words import one_line, percent
 
 CLASSES_SHOWN = 20
@@ -31,16 +31,16 @@ class Confusions:
     pairs: list[tuple[str, str, str]]  # true class, the label it got, how often
 
 
-def confusions(result: Result) -> Confusions | None:
+def confusions(run: Run) -> Confusions | None:
     """From the estimate, or from the T that was known; None where there is neither."""
-    known = result.settings.get("noise", {}).get("transition")
-    if result.estimate is None and known is None:
+    known = run.settings.get("noise", {}).get("transition")
+    if run.estimate is None and known is None:
         return None
-    T = np.asarray(known if result.estimate is None else result.estimate.transition, dtype=np.float64)
-    names = [one_line(name) for name in result.dataset.classes]
+    T = np.asarray(known if run.estimate is None else run.estimate.transition, dtype=np.float64)
+    names = [one_line(name) for name in run.examples.classes]
     rows = [[_cell(T, i, j) for j in range(len(T))] for i in range(len(T))] if len(T) <= CLASSES_SHOWN else []
     tall = any(len(name) > SHORT_NAME for name in names)
-    return Confusions(result.estimate is not None, names, tall, rows, _pairs(T, names))
+    return Confusions(run.estimate is not None, names, tall, rows, _pairs(T, names))
 
 
 def _cell(T: np.ndarray, i: int, j: int) -> Cell:

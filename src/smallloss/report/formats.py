@@ -22,7 +22,6 @@ Columns = Mapping[str, np.ndarray]  # of the examples table; texts are objects, 
 
 CLEANED = EXPORTED[2:]  # what a cleaned table says of an example beside its id and its label
 AUDITED = ("audit_answer", "audited_label")  # only where a person was asked
-SUGGESTED = ("suggested_label", "predicted_probability")
 NAMES = "names.csv"
 KEEP = ("selected", "not likely wrong", "all")
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.selection import BALANCE, KEPT, LIKELY_WRONG, REASONS, SAFETY, UNREADABLE
-from smallloss.report.examples import examples_table
-from smallloss.report.result import Result
-from smallloss.report.summary import printable, shortened
+from smallloss.record.examples import SPLITS, Examples
+from smallloss.record.run import Run
+from smallloss.report.facts import printable, shortened
 
 BUDGET = 2_000_000  # characters
 TEXT_LENGTH = 120
@@ -28,10 +28,10 @@ class Packed:
     total: int
 
 
-def packed(result: Result, budget: int = BUDGET) -> Packed:
+def packed(run: Run, budget: int = BUDGET) -> Packed:
     """All examples; where they would not fit, those with the lowest label scores: likely wrong, then borderline."""
-    columns = _columns(result)
-    _add_unreadable(columns, result)
+    columns = _columns(run)
+    _add_unreadable(columns, run.examples)
     total = len(columns[0]["values"])
     rows = np.arange(total)
     data = _pack(columns, rows)
@@ -45,37 +45,36 @@ def packed(result: Result, budget: int = BUDGET) -> Packed:
     return Packed(data, len(rows), total)
 
 
-def _columns(result: Result) -> list[dict[str, Any]]:
+def _columns(run: Run) -> list[dict[str, Any]]:
     """What the page shows of an example. A kind is text, name (a code among `names`, -1 for none) or number."""
-    table, data = examples_table(result), result.dataset
-    classes = [printable(name) for name in data.classes]
-    parts = list(dict.fromkeys(part.split for part in result.parts))
-    reasons = {name: code for code, name in enumerate(REASONS)}
+    e, classes = run.examples, [printable(name) for name in run.examples.classes]
+    parts, codes = e.splits, np.full(len(SPLITS), -1)
+    for place, split in enumerate(parts):
+        codes[SPLITS.index(split)] = place
     columns = [
-        {"title": "id", "kind": "text", "values": [printable(name) for name in data.ids]},
-        _names("label", classes, data.labels),
-        _names("predicted", classes, result.predicted),
-        _number("label score", table["label_score"]),
-        _number("mean loss", result.mean_loss),
-        {"title": "rank", "kind": "number", "digits": 0, "values": _or_none(table["rank_in_class"], over=0)},
-        _names("reason", list(REASONS), [reasons[name] for name in table["reason"]])
-        | {"marks": [_MARKS.get(code, "") for code in range(len(REASONS))]},
-        _names("split", parts, [parts.index(name) if name else -1 for name in table["split"]]),
+        {"title": "id", "kind": "text", "values": [printable(name) for name in e.ids]},
+        _names("label", classes, e.label),
+        _names("predicted", classes, np.maximum(e.predicted, -1)),
+        _number("label score", e.label_score),
+        _number("mean loss", e.mean_loss),
+        {"title": "rank", "kind": "number", "digits": 0, "values": _or_none(e.rank, over=0)},
+        _names("reason", list(REASONS), e.reason) | {"marks": [_MARKS.get(code, "") for code in range(len(REASONS))]},
+        _names("split", parts, codes[e.split]),
     ]
-    if result.probability is not None:
-        columns.insert(3, _number("probability", result.probability))
-    if data.true_labels is not None:
-        columns.append(_names("true label", classes, data.true_labels))
-    if data.shown is not None:
-        texts = [shortened(printable(text), TEXT_LENGTH) for text in data.shown]
+    if e.probability is not None:
+        columns.insert(3, _number("probability", e.probability))
+    if e.true is not None:
+        columns.append(_names("true label", classes, e.true))
+    if run.dataset is not None and run.dataset.shown is not None:
+        texts = [shortened(printable(text), TEXT_LENGTH) for text in run.dataset.shown]
         columns.append({"title": "text", "kind": "text", "values": texts})
     return columns
 
 
-def _add_unreadable(columns: list[dict[str, Any]], result: Result) -> None:
+def _add_unreadable(columns: list[dict[str, Any]], e: Examples) -> None:
     """Below the others, the examples that could not be read: no more than an id and a label."""
-    codes = {name: code for code, name in enumerate(result.dataset.classes)}
-    for name, one in result.dataset.unreadable.items():
+    codes = {name: code for code, name in enumerate(e.classes)}
+    for name, one in e.unreadable.items():
         said = {"id": printable(name), "label": codes.get(one.label, -1), "reason": UNREADABLE}
         for column in columns:
             blank = {"text": "", "name": -1, "number": None}[column["kind"]]

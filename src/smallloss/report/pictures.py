@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smallloss.data.dataset import Dataset
-from smallloss.report.result import Result
-from smallloss.report.summary import printable, shortened
+from smallloss.record.examples import NOBODY, SPLITS
+from smallloss.record.run import Run
+from smallloss.report.facts import printable, shortened
 from smallloss.words import one_line
 
 if TYPE_CHECKING:
@@ -52,79 +54,64 @@ class Suspects:
     shown: list[Shown]
 
 
-def gallery(result: Result) -> list[Suspects]:
+def gallery(run: Run) -> list[Suspects]:
     """The lowest label scores under each label, of the labels with the most likely wrong examples."""
-    ranked = _ranked(result)
-    found = []
-    for code, count in _classes_shown(result, ranked):
-        worst = _by_score(result, ranked, code, wrong=True)[:PER_CLASS]
-        shown = [_shown(result, ranked, k) for k in worst]
-        found.append(Suspects(one_line(result.dataset.classes[code]), count, shown))
-    return found
+    return [
+        Suspects(one_line(run.examples.classes[code]), count, _shown(run, _worst(run, code, wrong=True)[:PER_CLASS]))
+        for code, count in _classes_shown(run)
+    ]
 
 
-def borderline(result: Result) -> list[Shown]:
+def borderline(run: Run) -> list[Shown]:
     """Under the same labels, the nearest to where likely wrong begins: the first beyond it, the last before it."""
-    ranked = _ranked(result)
     found = []
-    for code, _ in _classes_shown(result, ranked):
-        beyond = _by_score(result, ranked, code, wrong=True)[-NEAREST:]
-        before = _by_score(result, ranked, code, wrong=False)[:NEAREST]
-        found += [_shown(result, ranked, k) for k in [*beyond, *before]]
+    for code, _ in _classes_shown(run):
+        beyond, before = (_worst(run, code, wrong=wrong) for wrong in (True, False))
+        found += _shown(run, [*beyond[-NEAREST:], *before[:NEAREST]])
     return found
 
 
-def _ranked(result: Result) -> dict[str, np.ndarray]:
-    """The ranked examples of all parts, one after the other, without those that a person has answered for."""
-    columns: dict[str, list[np.ndarray]] = {}
-    for part in result.parts:
-        chosen = part.selection
-        seen = np.flatnonzero((chosen.rank_in_class > 0) & ~np.isin(part.index, list(result.pins)))
-        fate = np.where(chosen.mask, "kept", np.where(chosen.is_label_issue, "wrong", "aside"))
-        for name, values in (
-            ("index", part.index),
-            ("label_score", chosen.label_score),
-            ("rank", chosen.rank_in_class),
-            ("of", chosen.quota.n[chosen.class_index]),
-            ("fate", fate),
-        ):
-            columns.setdefault(name, []).append(values[seen])
-    return {name: np.concatenate(values) for name, values in columns.items()}
-
-
-def _classes_shown(result: Result, ranked: dict[str, np.ndarray]) -> list[tuple[int, int]]:
+def _classes_shown(run: Run) -> list[tuple[int, int]]:
     """The labels with the most likely wrong examples, in their order, and how many those are."""
-    flagged = ranked["index"][ranked["fate"] == "wrong"]
-    counts = np.bincount(result.dataset.labels[flagged], minlength=len(result.dataset.classes))
+    e = run.examples
+    counts = np.bincount(e.label[e.likely_wrong], minlength=len(e.classes))
     most = np.argsort(-counts, kind="stable")[:CLASSES_SHOWN]
     return [(code, int(counts[code])) for code in sorted(most[counts[most] > 0].tolist())]
 
 
-def _by_score(result: Result, ranked: dict[str, np.ndarray], code: int, *, wrong: bool) -> list[int]:
-    """Places among the ranked of one label's examples before or beyond where likely wrong begins, the worst first."""
-    mine = (result.dataset.labels[ranked["index"]] == code) & ((ranked["fate"] == "wrong") == wrong)
-    at = np.flatnonzero(mine)
-    return at[np.lexsort((ranked["index"][at], ranked["label_score"][at]))].tolist()
+def _worst(run: Run, code: int, *, wrong: bool) -> list[int]:
+    """One label's examples before or beyond where likely wrong begins, the worst first; none that was answered for."""
+    e = run.examples
+    mine = (e.label == code) & (e.likely_wrong == wrong) & (e.rank > 0)
+    if e.answer is not None:
+        mine &= e.answer == NOBODY
+    rows = np.flatnonzero(mine)
+    return rows[np.argsort(e.label_score[rows], kind="stable")].tolist()
 
 
-def _shown(result: Result, ranked: dict[str, np.ndarray], k: int) -> Shown:
-    data, index = result.dataset, int(ranked["index"][k])
-    picture = thumbnail(data, index, LONGEST_SIDE)
-    predicted, name = int(result.seen_instead[index]), data.ids[index]
-    short = name.removeprefix(f"{data.classes[data.labels[index]]}/")  # the folder of its class says nothing new
-    return Shown(
-        id=printable(name),
-        short_id=printable(short if len(short) <= ID_LENGTH else "…" + short[1 - ID_LENGTH :]),
-        label=one_line(data.classes[data.labels[index]]),
-        predicted=one_line(data.classes[predicted]) if predicted >= 0 else "–",
-        label_score=float(ranked["label_score"][k]),
-        rank=int(ranked["rank"][k]),
-        of=int(ranked["of"][k]),
-        fate=str(ranked["fate"][k]),
-        picture=None if picture is None else embedded(picture),
-        coarse=picture is not None and max(picture.size) <= _COARSE_SIDE,
-        text=None if data.shown is None else shortened(printable(data.shown[index]), TEXT_LENGTH),
-    )
+def _shown(run: Run, rows: Sequence[int]) -> list[Shown]:
+    e, data = run.examples, run.dataset
+    counts = [np.bincount(e.label[(e.split == k) & (e.rank > 0)], minlength=len(e.classes)) for k in range(len(SPLITS))]
+    found = []
+    for row in rows:
+        picture = None if data is None else thumbnail(data, row, LONGEST_SIDE)
+        code, seen = int(e.label[row]), int(e.seen[row])
+        name, label = e.ids[row], e.classes[code]
+        short = name.removeprefix(f"{label}/")  # the folder of its class says nothing new
+        found.append(Shown(
+            id=printable(name),
+            short_id=printable(short if len(short) <= ID_LENGTH else "…" + short[1 - ID_LENGTH :]),
+            label=one_line(label),
+            predicted=one_line(e.classes[seen]) if seen >= 0 else "–",
+            label_score=float(e.label_score[row]),
+            rank=int(e.rank[row]),
+            of=int(counts[int(e.split[row])][code]),
+            fate="kept" if e.kept[row] else "wrong" if e.likely_wrong[row] else "aside",
+            picture=None if picture is None else embedded(picture),
+            coarse=picture is not None and max(picture.size) <= _COARSE_SIDE,
+            text=None if data is None or data.shown is None else shortened(printable(data.shown[row]), TEXT_LENGTH),
+        ))  # fmt: skip
+    return found
 
 
 def thumbnail(data: Dataset, index: int, longest_side: int) -> "Image.Image | None":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smallloss.criterion.selection import Selection
+from smallloss.record.examples import Examples
 from smallloss.report.sparklines import score_range
 
 if TYPE_CHECKING:
@@ -59,15 +59,15 @@ _STYLE: Any = {
 }
 
 
-def score_histogram(selection: Selection, is_right: np.ndarray | None) -> str:
+def score_histogram(e: Examples, rows: np.ndarray) -> str:
     """How many examples have which score, by what became of them, one upon the other.
 
     The outermost bars hold the thousandth beyond them too, so that one huge loss does not flatten the rest.
     """
-    seen = np.flatnonzero(selection.rank_in_class)
-    score = np.clip(selection.score[seen], *score_range(selection.score[seen]))
+    seen = rows[e.rank[rows] > 0]
+    score = np.clip(e.score[seen], *score_range(e.score[seen]))
     edges = np.histogram_bin_edges(score, min(BINS, 5 + len(seen) // 10))
-    kept, issue = selection.mask[seen], selection.is_label_issue[seen]
+    kept, issue = e.kept[seen], (e.likely_wrong | e.corrected)[seen]
 
     def draw(axes: "Axes") -> None:
         floor = np.zeros(len(edges) - 1)
@@ -75,8 +75,8 @@ def score_histogram(selection: Selection, is_right: np.ndarray | None) -> str:
             top = floor + np.histogram(score[which], edges)[0]
             axes.stairs(top, edges, baseline=floor, fill=True, color=colour, linewidth=0)
             floor = top
-        if is_right is not None:
-            wrong = np.histogram(score[~is_right[seen]], edges)[0]
+        if e.true is not None:
+            wrong = np.histogram(score[(e.true != e.label)[seen]], edges)[0]
             axes.stairs(wrong, edges, color=_INK, linewidth=1.2)
         axes.set_xlabel("score")
         axes.set_ylabel("examples")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from smallloss.report.summary import printable
+from smallloss.report.facts import printable
 
 _FACTS = ("data", "noise", "protocol", "seed", "device", "deterministic", "version", "versions")
 _UNREAD = (

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smallloss.criterion.selection import Selection
+from smallloss.record.examples import Examples
 
 BINS = 32
 HEIGHT = 12.0
@@ -27,22 +27,20 @@ def score_range(score: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def sparklines(selection: Selection) -> list[Sparkline | None]:
+def sparklines(e: Examples, rows: np.ndarray) -> list[Sparkline | None]:
     """One for each class, all over the same scores; None where no example of the class was seen."""
-    seen = np.flatnonzero(selection.rank_in_class)
-    c = len(selection.classes)
+    seen, c = rows[e.rank[rows] > 0], len(e.classes)
     if not len(seen):
         return [None] * c
-    low, high = score_range(selection.score[seen])
+    low, high = score_range(e.score[seen])
     scale = BINS / (high - low) if high > low else 0.0
-    place = np.clip((selection.score - low) * scale, 0, BINS)
-    fate = np.where(selection.mask, 0, np.where(selection.is_label_issue, 2, 1))[seen]
-    cell = (selection.class_index[seen] * 3 + fate) * BINS + np.minimum(place[seen], BINS - 1).astype(np.int64)
+    place, label = np.clip((e.score[seen] - low) * scale, 0, BINS), e.label[seen]
+    kept, wrong = e.kept[seen], (e.likely_wrong | e.corrected)[seen]
+    cell = (label * 3 + np.where(kept, 0, np.where(wrong, 2, 1))) * BINS + np.minimum(place, BINS - 1).astype(np.int64)
     counts = np.bincount(cell, minlength=c * 3 * BINS).reshape(c, 3, BINS)
     ends, begins = np.full(c, -np.inf), np.full(c, np.inf)
-    np.maximum.at(ends, selection.class_index[selection.mask], place[selection.mask])
-    issue = selection.is_label_issue
-    np.minimum.at(begins, selection.class_index[issue], place[issue])
+    np.maximum.at(ends, label[kept], place[kept])
+    np.minimum.at(begins, label[wrong], place[wrong])
     return [_sparkline(*drawn) for drawn in zip(counts, ends.tolist(), begins.tolist(), strict=True)]
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smallloss.criterion.selection import Selection
+from smallloss.record.run import Run
 from smallloss.report.compare import REFERENCE, compare, shares
-from smallloss.report.result import Result
-from smallloss.report.summary import (
+from smallloss.report.facts import (
     ClassRow,
     accuracy_words,
     by_true_labels,
@@ -17,8 +17,8 @@ from smallloss.report.summary import (
     class_rows,
     notes,
     printable,
+    ranked_by,
     table_rows,
-    train_part,
 )
 from smallloss.words import percent
 
@@ -32,23 +32,23 @@ _TO_LOOK_AT = 100  # examples: what a person goes through in a quarter of an hou
 _STYLES = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
 
 
-def render(result: Result, console: "Console", folder: str | Path | None = None) -> None:
-    """Print the result. Names are handed to rich as Text, so that `[red]` in a name is just a name."""
+def render(run: Run, console: "Console", folder: str | Path | None = None) -> None:
+    """Print the run. Names are handed to rich as Text, so that `[red]` in a name is just a name."""
     from rich.text import Text
 
     console.print()
-    console.print(Text(result.verdict.headline, style=_STYLES[result.verdict.tone]))
-    if result.verdict.counts:
-        console.print(Text(printable(result.verdict.counts)))
-    if result.accuracies:
+    console.print(Text(run.verdict.headline, style=_STYLES[run.verdict.tone]))
+    if run.verdict.counts:
+        console.print(Text(printable(run.verdict.counts)))
+    if run.accuracies:
         console.print()
-        for sentence in accuracy_words(result):
+        for sentence in accuracy_words(run):
             console.print(Text(sentence))
-        console.print(_methods(result))
+        console.print(_methods(run))
     console.print()
-    for piece in _classes(result):
+    for piece in _classes(run):
         console.print(piece)
-    for note in _unsaid(result):
+    for note in _unsaid(run):
         console.print(Text(f"Note: {note}"))
     if folder is not None:
         console.print()
@@ -58,17 +58,17 @@ def render(result: Result, console: "Console", folder: str | Path | None = None)
         ):
             console.print(Text(f"{printable(str(Path(folder) / name))}  ({what})"), soft_wrap=True)
         audits: dict[str, list[str]] = {"to check by hand what is kept": []}
-        if any(part.selection.is_label_issue.any() for part in result.parts):
+        if run.examples.likely_wrong.any():
             audits["to correct the worst"] = ["--suspicious", str(_TO_LOOK_AT)]
         for why, options in audits.items():
             command = shlex.join(["smallloss", "audit", str(folder), *options])
             console.print(Text(f"{printable(command)}  ({why})"), soft_wrap=True)
 
 
-def _unsaid(result: Result) -> list[str]:
+def _unsaid(run: Run) -> list[str]:
     """The notes that were not among the choices, which were printed before anything was trained."""
-    said = [printable(f"{name} {words}").lower() for name, words in result.settings.get("chosen", {}).items()]
-    return [note for note in notes(result) if not any(note.lower() in line for line in said)]
+    said = [printable(f"{name} {words}").lower() for name, words in run.settings.get("chosen", {}).items()]
+    return [note for note in notes(run) if not any(note.lower() in line for line in said)]
 
 
 def render_selection(selection: Selection, console: "Console") -> None:
@@ -99,13 +99,13 @@ def render_selection(selection: Selection, console: "Console") -> None:
         console.print(Text(f"Note: {printable(note)}"))
 
 
-def _methods(result: Result) -> "Table":
+def _methods(run: Run) -> "Table":
     from rich.text import Text
 
-    true, columns = by_true_labels(result), shares(result.accuracies)
+    true, columns = by_true_labels(run), shares(run.accuracies)
     if true:  # the network as it is at the end is what is shipped, and there is no room for all
         columns = {"given labels": columns["last"]}
-    table = _table(f"Accuracy on {printable(result.accuracy_on)}")
+    table = _table(f"Accuracy on {printable(run.accuracy_on)}")
     table.add_column("method", no_wrap=True)
     table.add_column("net", no_wrap=True, overflow="ellipsis", max_width=NET_SHOWN)
     for name in (*(["true labels"] if true else []), *columns, "seconds"):
@@ -117,25 +117,25 @@ def _methods(result: Result) -> "Table":
             style=how,
         )
     table.add_column(f"compared with {called(REFERENCE)} (95 % interval)")
-    differences = compare(result.accuracies)
-    for k, (found, *taken) in enumerate(zip(result.accuracies, *columns.values(), strict=True)):
+    differences = compare(run.accuracies)
+    for k, (found, *taken) in enumerate(zip(run.accuracies, *columns.values(), strict=True)):
         beside = differences[found.method].words if found.method in differences else ""
         numbers = (*true[k : k + 1], *map(percent, taken), f"{found.seconds:,.0f}")
         table.add_row(*map(Text, (called(found.method), printable(found.net), *numbers)), beside)
     return table
 
 
-def _classes(result: Result) -> list["Table | str"]:
+def _classes(run: Run) -> list["Table | str"]:
     """The classes in their order; where there are many, those with the largest noise rates."""
     from rich.text import Text
 
-    known = result.dataset.true_labels is not None
-    rows = class_rows(result, train_part(result))
+    known = run.examples.true is not None
+    rows = class_rows(run)
     hidden = len(rows) - CLASSES_SHOWN
     if hidden > 0:
         rows = sorted(rows, key=lambda row: -row.noise_rate)[:CLASSES_SHOWN]
-    full = known and result.estimate is not None  # rates with intervals, precision and recall: just 80 columns
-    table = _table(f"Labels, ranked by {printable(result.evidence)}", gap=0 if full else 1)
+    full = known and run.intervals is not None  # rates with intervals, precision and recall: just 80 columns
+    table = _table(f"Labels, ranked by {ranked_by(run)}", gap=0 if full else 1)
     table.add_column("class", overflow="ellipsis", min_width=8)  # the one to give way where room is short
     for name in ("examples", "noise", "kept", "likely\nwrong", "set\naside"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -145,7 +145,7 @@ def _classes(result: Result) -> list["Table | str"]:
     for row in rows:
         table.add_row(*map(Text, _cells(row)))
     table.add_section()
-    for row in table_rows(result):
+    for row in table_rows(run):
         table.add_row(*map(Text, _cells(row)), style="bold")
     pieces: list[Table | str] = [table]
     if hidden > 0:

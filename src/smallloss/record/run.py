@@ -1,0 +1,237 @@
+"""A run as a value, and as a folder: what is written is what is read."""
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from smallloss.criterion.ledger import LossLedger
+from smallloss.data.dataset import Dataset
+from smallloss.data.npz import read_npz
+from smallloss.data.table_files import as_cell
+from smallloss.errors import InputError
+from smallloss.files import write_json, write_npz
+from smallloss.noise.accuracy import TrueAccuracy
+from smallloss.noise.estimate import Estimate
+from smallloss.noise.verdict import Judgement, judge
+from smallloss.record.examples import HELD_OUT, TRAIN, Examples, Part
+from smallloss.record.folder import read_config
+from smallloss.words import counted, one_line, quoted
+
+EXAMPLES, SELECTION, FEATURES, RESULT = "examples.parquet", "selection.npz", "features.npz", "result.json"
+_ESTIMATE, _LEDGER, _METRICS = "estimate.json", "ledger.npz", "metrics.jsonl"
+_PLAIN = ("evidence", "accuracy_on", "notes", "by_hand", "rates")
+_TIMES = ("seconds",)  # the same run gives the same bytes: times stand in metrics.jsonl alone
+_MANY = ("right", "agrees")  # a yes or no for each example
+
+
+@dataclass
+class Accuracy:
+    """One method's accuracy on the test check, in shares; `right` says which test examples it got right."""
+
+    method: str
+    best: float | None  # of the epoch that validated best; None where nothing validates
+    last: float
+    seconds: float
+    right: np.ndarray
+    net: str = ""  # what it was taken of: methods may train different ones
+    mean_of_last_ten: float | None = None  # epochs; where nothing validates, and so none is the best
+    agrees: np.ndarray | None = None  # with which labels of the held-out part: what is shipped is chosen by them
+    true: TrueAccuracy | None = None  # where the labels it was taken by may be wrong
+
+
+class Shipped(NamedTuple):
+    """The method whose classifier the run leaves behind, and why that one."""
+
+    method: str
+    why: str
+
+
+@dataclass
+class Run:
+    """Everything a reader is shown."""
+
+    examples: Examples
+    noise_rate: np.ndarray  # per class, of what was trained on
+    evidence: str  # what the ranking stands on, in words
+    verdict: Judgement
+    accuracies: list[Accuracy]
+    accuracy_on: str  # what they were taken on, in words
+    history: list[dict[str, Any]]
+    settings: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+    estimate: Estimate | None = None  # of the noise rates, where nobody knew them
+    ledger: LossLedger | None = None  # of the evidence: its curves are drawn
+    shipped: Shipped | None = None  # where there was a choice
+    dataset: Dataset | None = None  # what can be shown of the examples; None where the data is gone
+    by_hand: str = ""  # what answers have changed since, in words
+    rates: Mapping[str, Any] | None = None  # after answers: low and high of each label, overall
+    parts: Sequence[Part] = ()  # as they were selected; none where the run was read back
+
+    @property
+    def name(self) -> str:
+        return str(self.settings["data"]["name"]) if self.dataset is None else self.dataset.name
+
+    @property
+    def intervals(self) -> Mapping[str, Any] | None:
+        """Of the noise rates: low and high of each label, and overall (rate, low, high)."""
+        return self.rates if self.rates is not None or self.estimate is None else vars(self.estimate)
+
+    @property
+    def in_short(self) -> str:
+        """What became of the examples of all parts, and the verdict."""
+        e = self.examples
+        ranked, held_out = sum(len(e.rows(split)) for split in e.splits), len(e.rows(HELD_OUT))
+        apart = f", {held_out:,} of them held out" if held_out else ""
+        wrong, kept = int(e.likely_wrong.sum()), int(e.kept.sum())
+        became = f"{wrong:,} likely wrong, {kept:,} kept"
+        return f"{one_line(self.name)}: {ranked:,} examples{apart}; {became}\n{self.verdict.headline}"
+
+    def __repr__(self) -> str:
+        return f"<Run of {self.in_short}>"
+
+    def write(self, folder: Path, features: np.ndarray | None = None) -> None:
+        """All that is neither config.json nor a page nor a network. features: what answers will teach by."""
+        (train,) = (part for part in self.parts if part.split == TRAIN)
+        chosen = train.selection
+        if self.ledger is not None:
+            self.ledger.save(folder / _LEDGER)
+        write_npz(
+            folder / SELECTION,
+            {
+                "index": train.index,
+                "selected": chosen.mask,
+                "weight": chosen.weight,
+                "is_label_issue": chosen.is_label_issue,
+                "rank_in_class": chosen.rank_in_class,
+                "label_score": chosen.label_score,
+                "classes": np.array(self.examples.classes),
+                "quota": chosen.quota.num,
+                "noise_rate": np.asarray(chosen.quota.noise_rate, dtype=np.float64),
+            },
+        )
+        if self.estimate is not None:
+            write_json(folder / _ESTIMATE, self.estimate.to_dict())
+        if features is not None:  # and what an audit writes anew elsewhere
+            before = {"label_score": self.examples.label_score, "selected": self.examples.kept}
+            write_npz(folder / FEATURES, before | {"features": features})
+        self.write_again(folder)
+
+    def write_again(self, folder: Path) -> None:
+        """What an audit changes: the table, and all that is said of it."""
+        self.examples.write(folder)
+        plain = {name: getattr(self, name) for name in _PLAIN}
+        stages = list(dict.fromkeys(row["stage"] for row in self.history))
+        first = 0 if self.ledger is None else self.ledger.curves.start
+        accuracies = [_packed(found) for found in self.accuracies]
+        facts = {"stages": stages, "recorded_from": first, "accuracies": accuracies, "shipped": self.shipped}
+        facts["verdict"] = self.verdict.to_dict()
+        write_json(folder / RESULT, plain | facts)
+
+    def shown_with(self, dataset: Dataset) -> "Run":
+        """With the originals of its examples, which `require` took for the same; labels and truths stay the run's."""
+        code = {as_cell(name): k for k, name in enumerate(dataset.classes)}
+        labels = np.array([code[name] for name in self.examples.named(self.examples.label)], np.int64)
+        return replace(self, dataset=dataset.with_labels(labels))
+
+    def require(self, dataset: Dataset, folder: Path) -> None:
+        """Refuse data that the run was not made from.
+
+        The labels are taken from the run: those of a benchmark were corrupted after it was loaded.
+        """
+        e, code = self.examples, {as_cell(name): k for k, name in enumerate(dataset.classes)}
+        labels = np.array([code.get(name, -1) for name in e.named(e.label)], dtype=np.int64)
+        same = [as_cell(name) for name in dataset.ids] == list(e.ids) and (labels >= 0).all()
+        if not same or dataset.with_labels(labels).fingerprint() != self.settings["data"]["fingerprint"]:
+            raise InputError(
+                f"{dataset.name} is not the data that {folder} was made from: {_difference(dataset, e.ids)}. Put it "
+                "back as it was, or name that data with --data."
+            )
+
+    @classmethod
+    def read(cls, folder: Path, dataset: Dataset | None = None) -> "Run":
+        """What `write` wrote, and what an audit has made of it since; a run of before left no result.json."""
+        config = read_config(folder)
+        for name in (EXAMPLES, SELECTION):
+            if not (folder / name).is_file():
+                raise InputError(
+                    f"{folder} has no {name}: the run did not finish; give the command that began it again."
+                )
+        selected = read_npz(folder / SELECTION)
+        classes = selected["classes"].tolist()
+        found, ledger = _json(folder / _ESTIMATE), None
+        saved = _json(folder / RESULT) or {"stages": [], "accuracies": [], "shipped": None, "recorded_from": 0}
+        if (folder / _LEDGER).is_file():
+            ledger = LossLedger.load(folder / _LEDGER)
+            ledger.curves.start = saved["recorded_from"]
+        epochs = [json.loads(line) for line in _lines(folder / _METRICS)]
+        examples, T = Examples.read(folder / EXAMPLES, classes), config.get("noise", {}).get("transition")
+        estimate = Estimate.from_saved(found | {"classes": classes}) if found and "overall" in found else None
+        if "verdict" in saved:
+            verdict = Judgement.from_saved(saved["verdict"], T, classes)
+        else:
+            verdict = judge(examples.labelled(TRAIN), estimate=estimate, transition=T)
+        return cls(
+            examples=examples,
+            noise_rate=selected["noise_rate"],
+            evidence=saved.get("evidence", ""),
+            verdict=verdict,
+            accuracies=[_unpacked(one) for one in saved["accuracies"]],
+            accuracy_on=saved.get("accuracy_on", ""),
+            history=[row for stage in saved["stages"] for row in epochs if row["stage"] == stage],
+            settings=config,
+            notes=saved.get("notes", []),
+            estimate=estimate,
+            ledger=ledger,
+            shipped=None if saved["shipped"] is None else Shipped(*saved["shipped"]),
+            dataset=dataset,
+            by_hand=saved.get("by_hand", ""),
+            rates=saved.get("rates"),
+        )
+
+
+def _difference(dataset: Dataset, ids: Sequence[str]) -> str:
+    """The first thing in which it differs, with an example."""
+    before, now = dict.fromkeys(ids), dict.fromkeys(as_cell(name) for name in dataset.ids)
+    lost, new = ([name for name in one if name not in other] for one, other in ((before, now), (now, before)))
+    said = [f"{counted(len(lost), 'example')} not there any more ({quoted(lost[0])})"] if lost else []
+    said += [f"{counted(len(new), 'example')} new ({quoted(new[0])})"] if new else []
+    return " and ".join(said) or "some inputs, labels or their order changed"
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+
+
+def _packed(found: Accuracy) -> dict[str, Any]:
+    """As JSON can say it; eight yes or no are a byte, written as text."""
+    plain = {item.name: getattr(found, item.name) for item in fields(Accuracy) if item.name not in _TIMES}
+    return plain | {name: _as_text(plain[name]) for name in _MANY}
+
+
+def _as_text(answers: np.ndarray | None) -> Any:
+    if answers is None:
+        return None
+    bits = np.packbits(np.asarray(answers, bool))
+    return {"of": len(answers), "base64": base64.b64encode(bits.tobytes()).decode("ascii")}
+
+
+def _unpacked(saved: Mapping[str, Any]) -> Accuracy:
+    true = None if saved["true"] is None else TrueAccuracy(*saved["true"])
+    many = {name: _answers(saved[name]) for name in _MANY}
+    return Accuracy(**dict(saved) | many | {"true": true, "seconds": float("nan")})
+
+
+def _answers(saved: Mapping[str, Any] | None) -> np.ndarray | None:
+    if saved is None:
+        return None
+    bits = np.frombuffer(base64.b64decode(saved["base64"]), np.uint8)
+    return np.unpackbits(bits, count=saved["of"]).astype(bool)
