@@ -45,7 +45,7 @@ def make_data(folder: Path) -> None:
         place = folder / "pictures" / f"digit {label}"
         place.mkdir(parents=True, exist_ok=True)
         Image.fromarray((digits.images[k] * 15).astype(np.uint8)).save(place / f"{k}.png")
-    words = {"sport": "ball goal team match win".split(), "food": "salt bread soup oven taste".split()}
+    words = {"sport": ["ball", "goal", "team", "match", "win"], "food": ["salt", "bread", "soup", "oven", "taste"]}
     lines = ["text,label"]
     for k in range(200):
         true = ("sport", "food")[k % 2]

@@ -19,11 +19,11 @@ from pyarrow import parquet
 
 from common import RESULTS, record
 from demos import Demo, demos
-from smallloss.cleaning import clean
 from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.selection import precision_recall
 from smallloss.criterion.transition import from_spec
 from smallloss.data.dataset import Dataset
+from smallloss.run.pipeline import clean
 
 NOISE = ("uniform:0.2", "uniform:0.3", "structured:0.2", "pairwise:0.2")
 

@@ -38,7 +38,7 @@ from smallloss.methods.out_of_sample import HalfTraining
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose, new_network, retrain, warm_up
 from smallloss.noise.estimate import estimate
-from smallloss.outcome import parts_of
+from smallloss.run.outcome import parts_of
 from trust_sets import FEATURES, FEATURES_N, MADE, Labelled, Noisy, Places, components, real, seen_inputs, sources
 
 _AT_THE_END = {f"{stage}.evaluate_every": 1000 for stage in ("stage1", "rsl")}

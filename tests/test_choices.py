@@ -10,10 +10,10 @@ from PIL import Image
 from torch import nn
 
 import smallloss as sl
-from smallloss import cleaning
 from smallloss.cli import main
 from smallloss.errors import InputError
 from smallloss.methods import fitting
+from smallloss.run import pipeline as cleaning
 
 
 class StoppedError(Exception):

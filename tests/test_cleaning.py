@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
+from smallloss.report.summary import notes
 
 import smallloss as sl
 from smallloss.auditing.session import audit, read_back
 from smallloss.data import from_arrays, load
 from smallloss.data.duplicates import duplicate_groups
 from smallloss.errors import InputError
-from smallloss.preparing import divide
 from smallloss.record.examples import examples_table
-from smallloss.report.summary import notes
+from smallloss.run.prepare import divide
 
 
 def test_a_dark_picture_is_as_dark_alone_as_beside_others():

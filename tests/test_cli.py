@@ -302,10 +302,10 @@ def test_clean_refuses_a_transition_of_another_size_before_it_trains(tmp_path, m
 
 def test_clean_puts_a_transition_with_names_in_the_order_of_the_classes(tmp_path, monkeypatch):
     """The same T with its classes written in another order is the same T."""
-    from smallloss import cleaning
     from smallloss.cli import main
     from smallloss.criterion.transition import structured
     from smallloss.data.digits import load_digits
+    from smallloss.run import pipeline as cleaning
 
     T = structured(0.3, load_digits().class_map)
     order = [3, 1, 4, 0, 5, 9, 2, 6, 8, 7]
@@ -328,8 +328,8 @@ def test_clean_puts_a_transition_with_names_in_the_order_of_the_classes(tmp_path
 
 
 def test_clean_hands_on_prior_path_and_workers(tmp_path, monkeypatch):
-    from smallloss import cleaning
     from smallloss.cli import main
+    from smallloss.run import pipeline as cleaning
 
     tasks: list[Any] = []
     priors: list[Any] = []

@@ -5,7 +5,7 @@ import pytest
 
 from smallloss.data.table_files import write_table
 from smallloss.errors import InputError
-from smallloss.jobs import corrupt_file, select_file
+from smallloss.run.jobs import corrupt_file, select_file
 
 
 def test_a_matrix_without_names_follows_the_numbers_not_their_spelling(tmp_path):

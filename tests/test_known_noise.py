@@ -10,9 +10,9 @@ import pytest
 import smallloss as sl
 from smallloss.criterion.transition import CIFAR10_MAP, from_spec, noise_rate, structured
 from smallloss.data.dataset import Dataset
-from smallloss.known_noise import given_noise, known_noise, of_part
 from smallloss.methods.small_loss import Noise
 from smallloss.report.page import page
+from smallloss.run.known_noise import given_noise, known_noise, of_part
 
 
 def labelled(c: int, each: int, class_map: tuple[int, ...] | None = None) -> Dataset:

@@ -13,7 +13,7 @@ import smallloss as sl
 from smallloss.data.arrays import from_arrays
 from smallloss.errors import InputError
 from smallloss.methods import presets
-from smallloss.run_files import plain_settings
+from smallloss.run.files import plain_settings
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 4)).astype(np.float32), np.arange(60) % 2

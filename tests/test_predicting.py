@@ -87,7 +87,7 @@ def test_a_path_is_no_picture(photos):
 def test_many_are_predicted_in_parts(photos, monkeypatch):
     made()
     whole = sl.predict("run", "new")
-    monkeypatch.setattr("smallloss.predicting._PART", 5)
+    monkeypatch.setattr("smallloss.run.predict._PART", 5)
     parts = sl.predict("run", "new")
     assert list(parts["predicted_label"]) == list(whole["predicted_label"])
     assert list(parts["reason"]) == list(whole["reason"])

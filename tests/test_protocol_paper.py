@@ -13,8 +13,8 @@ from smallloss.learning.recipe import Recipe
 from smallloss.learning.stage import Fitted
 from smallloss.learning.task import Check
 from smallloss.methods.small_loss import Learned
-from smallloss.outcome import accuracy_of
-from smallloss.preparing import divide
+from smallloss.run.outcome import accuracy_of
+from smallloss.run.prepare import divide
 
 
 @pytest.mark.parametrize("protocol, labels", [("paper", "true_labels"), ("honest", "labels")])

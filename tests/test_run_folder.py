@@ -95,7 +95,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from smallloss.files import replacing
-from smallloss.report.formats import _all_or_nothing
+from smallloss.exporting.formats import _all_or_nothing
 place = Path(sys.argv[1])
 with replacing(place / "config.json") as file:
     file.write(b"half")

@@ -13,7 +13,7 @@ import smallloss as sl
 from smallloss.auditing.session import audit
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
-from smallloss.exporting import export
+from smallloss.exporting.export import export
 
 OWN = """
 from pathlib import Path

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from smallloss.finished import read_finished
+from smallloss.report.stored import read_result
 
 import smallloss as sl
 from smallloss.cli import main
 from smallloss.data import from_arrays
 from smallloss.errors import InputError
-from smallloss.finished import read_finished
 from smallloss.record.examples import examples_table
 from smallloss.report.page import page
-from smallloss.report.stored import read_result
 
 SPOILT = {"rsl.lr": 1e-9}  # RSL's network stays as it was drawn
 

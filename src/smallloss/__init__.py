@@ -19,14 +19,14 @@ _HOMES = {
     "transition": "smallloss.criterion.transition",  # the module: transition.uniform(0.5, 10), ...
     "Dataset": "smallloss.data.dataset",
     "load": "smallloss.data.source",
-    "clean": "smallloss.cleaning",
-    "CleanRun": "smallloss.cleaning",
+    "clean": "smallloss.run.clean",
+    "CleanRun": "smallloss.run.clean",
     "Classifier": "smallloss.learning.classifier",
     "load_classifier": "smallloss.learning.classifier",
-    "predict": "smallloss.predicting",
+    "predict": "smallloss.run.predict",
     "audit": "smallloss.auditing.session",
     "read_back": "smallloss.auditing.session",
-    "export": "smallloss.exporting",
+    "export": "smallloss.exporting.export",
     "RSLClassifier": "smallloss.integrations.scikit_learn",
     "InputError": "smallloss.errors",
     "SmallLossError": "smallloss.errors",
@@ -36,8 +36,6 @@ __all__ = [*_HOMES, "__version__"]
 if TYPE_CHECKING:
     from smallloss.auditing.session import audit as audit
     from smallloss.auditing.session import read_back as read_back
-    from smallloss.cleaning import CleanRun as CleanRun
-    from smallloss.cleaning import clean as clean
     from smallloss.criterion import transition as transition
     from smallloss.criterion.corrupt import corrupt as corrupt
     from smallloss.criterion.ledger import LossLedger as LossLedger
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from smallloss.data.source import load as load
     from smallloss.errors import InputError as InputError
     from smallloss.errors import SmallLossError as SmallLossError
-    from smallloss.exporting import export as export
+    from smallloss.exporting.export import export as export
     from smallloss.integrations.scikit_learn import RSLClassifier as RSLClassifier
     from smallloss.learning.classifier import Classifier as Classifier
     from smallloss.learning.classifier import load_classifier as load_classifier
@@ -54,7 +52,9 @@ if TYPE_CHECKING:
     from smallloss.noise.estimate import estimate as estimate
     from smallloss.noise.verdict import Judgement as Judgement
     from smallloss.noise.verdict import check as check
-    from smallloss.predicting import predict as predict
+    from smallloss.run.clean import CleanRun as CleanRun
+    from smallloss.run.clean import clean as clean
+    from smallloss.run.predict import predict as predict
 
 
 def __getattr__(name: str) -> Any:

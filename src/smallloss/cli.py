@@ -1,6 +1,7 @@
 """The command line: verbs only. Everything they do lives elsewhere, and is imported when it is needed."""
 
 import functools
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -9,11 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from smallloss import methods
 from smallloss.errors import InputError, SmallLossError
 from smallloss.files import FULL
-from smallloss.models import registry as nets
-from smallloss.noise.answers import PROMISE
+from smallloss.options import Arg, Opt, declared
+from smallloss.run.clean import KINDS, PRIOR, PROMISED, RATES, clean
 from smallloss.words import percent
 
 app = typer.Typer(
@@ -25,51 +25,19 @@ app = typer.Typer(
 _DO_NOT_USE = 3  # the verdict says so
 
 
-def _panel(title: str | None) -> Callable[..., Any]:
-    """Options under one heading of the help: (what their value is, what they do). A switch has no value, and is given
-    its name, lest it have a --no- twin."""
-
-    def option(value: str, help: str, *names: str, **more: Any) -> Any:
-        return typer.Option(*names, metavar=value, help=help, rich_help_panel=title, **more)
-
-    return option
+def _option(value: str, help: str, *names: str, **more: Any) -> Any:
+    """What its value is, and what it does. A switch has no value, and is given its name, lest it have a --no- twin."""
+    return typer.Option(*names, metavar=value, help=help, **more)
 
 
 def _argument(value: str, help: str) -> Any:
     return typer.Argument(metavar=value, help=help)
 
 
-_option, _data, _noise, _training, _machine = map(_panel, (None, "Data", "Noise", "Training", "Machine"))
 _RUN = "A run folder that `smallloss clean` wrote"
 _TABLE = "Table to write, .csv or .parquet: one row per example."
-_DATA = (
-    "A folder of pictures with one subfolder per class; a .csv or .parquet of picture paths, texts or columns; an .npz "
-    "of arrays; an .npy of features with --labels; idx:FOLDER; cifar10:PATH; cifar100:PATH; hf:NAME; or digits, a demo."
-)
 _NEW = "New examples of the same kind: a folder of pictures, a table of paths, texts or columns, an .npy or .npz."
-_FEATURES = "Features for the network to see instead of DATA: .npy in the order of DATA, or .npz or .parquet with ids."
-_BACKBONE = (
-    "Pretrained model that makes such features of pictures or texts: timm:NAME, hf:NAME, hf:FOLDER or module:function."
-)
-_PROTOCOL = (
-    "Validation part of a benchmark: paper (a tenth, by its true labels), full (none) or honest (a tenth, by the "
-    "labels as they are)."
-)
-_RATES = "Share of wrong labels: 0.2, or cat=0.3,dog=0.1, or a .csv with the columns label and noise_rate."
-_TRANSITION = "File that holds the transition matrix T, if known; its rows are true classes."
-_PRIOR = "How frequent the true classes are; uniform is the only choice. If left out: "
-_PRIOR_IN_CLEAN = "known with --noise, taken from T, or estimated with the rates; otherwise classes are not balanced."
 _PRIOR_IN_SELECT = "taken from T; without T, classes are not balanced."
-_KINDS = "uniform:0.5, pairwise:0.4, structured:0.4"
-_WRONG = f"Make labels wrong on purpose, for a benchmark: {_KINDS}, human:FILE@random1."
-_METHOD = f"How to learn in spite of wrong labels: {', '.join(methods.names())}."
-_PROMISE = "Share of the kept labels that must be right for the verdict to be green."
-_SHIP = "Which classifier to leave behind: best (on the held-out part; a tie is the method's) or method."
-_RELABEL = "Train on all labels once more, the likely wrong ones as suggested; shipped if best."
-_PRESET = "Settings to start from: paper, fast (GPU) or cpu. If left out, the hardware decides."
-_NET = f"Network to train: {', '.join(nets.names())}. If left out, the preset's for pictures, mlp for anything else."
-_SET = "Any other setting, such as stage1.lr=0.05 or beta=0.1; may be repeated."
-_PATH = "Where the inputs are kept: resident (on the device), streaming (read batch by batch) or auto (by their size)."
 
 
 def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
@@ -105,54 +73,47 @@ def _say_and_exit(sentence: str, status: int) -> None:
     raise typer.Exit(status)
 
 
-@app.command()
-@_spoken
-def clean(
-    data: Annotated[str, _argument("DATA", _DATA)],
-    out: Annotated[Path, _option("FOLDER", "The run folder. The same command resumes a stopped run.")],
-    strict: Annotated[bool, _option("", "Exit with status 3 if the verdict is 'do not trust'.", "--strict")] = False,
-    promise: Annotated[float, _option("SHARE", _PROMISE)] = PROMISE,
-    label: Annotated[str | None, _data("NAME", "Column of labels, if not called label, given_label or y.")] = None,
-    labels: Annotated[Path | None, _data("FILE", "File of labels, if DATA is an .npy of features.")] = None,
-    features: Annotated[Path | None, _data("FILE", _FEATURES)] = None,
-    backbone: Annotated[str | None, _data("NAME", _BACKBONE)] = None,
-    corrections: Annotated[Path | None, _data("FILE", "Answers by hand: the corrections.csv of an audit.")] = None,
-    protocol: Annotated[str | None, _data("NAME", _PROTOCOL)] = None,
-    noise_rate: Annotated[str | None, _noise("RATE", _RATES + " If left out, it is estimated.")] = None,
-    transition: Annotated[Path | None, _noise("FILE", _TRANSITION)] = None,
-    prior: Annotated[str | None, _noise("NAME", _PRIOR + _PRIOR_IN_CLEAN)] = None,
-    estimate: Annotated[bool, _noise("", "Estimate the noise rates even where they are known.", "--estimate")] = False,
-    noise: Annotated[str | None, _noise("KIND", _WRONG)] = None,
-    method: Annotated[str, _training("NAME", _METHOD)] = "rsl",
-    ship: Annotated[str, _training("WHICH", _SHIP)] = "best",
-    relabel: Annotated[bool, _training("", _RELABEL, "--relabel")] = False,
-    preset: Annotated[str | None, _training("NAME", _PRESET)] = None,
-    net: Annotated[str | None, _training("NAME", _NET)] = None,
-    epochs: Annotated[int | None, _training("N", "Epochs of every stage, instead of the preset's.")] = None,
-    set_: Annotated[list[str] | None, _training("NAME=VALUE", _SET, "--set")] = None,
-    seed: Annotated[int, _training("N", "Seed of every random draw.", min=0)] = 0,
-    device: Annotated[str, _machine("NAME", "auto, cpu or cuda.")] = "auto",
-    path: Annotated[str, _machine("NAME", _PATH)] = "auto",
-    workers: Annotated[int, _machine("N", "Processes that read the batches of a streaming run.", min=0)] = 0,
-    deterministic: Annotated[bool, _machine("", "Repeatable bit for bit on a GPU; slower.", "--deterministic")] = False,
-) -> None:  # fmt: skip
-    """Train on the data, find the labels that are likely wrong, learn a classifier in spite of them, write a report."""
+def _clean(strict: bool = False, **asked: Any) -> None:
     from rich.console import Console
 
-    from smallloss import cleaning
     from smallloss.report.terminal import render
 
-    run = cleaning.clean(
-        data, out, label=label, labels=labels, features=features, backbone=backbone,
-        method=method, ship=ship, relabel=relabel, preset=preset, noise=noise,
-        noise_rate=noise_rate, transition=transition, prior=prior,
-        estimate=estimate, corrections=corrections, protocol=protocol, net=net, epochs=epochs,
-        settings=_pairs(set_ or []), seed=seed, device=device, path=path, workers=workers,
-        deterministic=deterministic, promise=promise, progress=None,
-    )  # fmt: skip
+    run = clean(**asked | {"settings": _pairs(asked["settings"] or []), "progress": None})
     render(run.result, Console(), run.folder)
     if strict and run.verdict.word == "do not trust":
         raise typer.Exit(_DO_NOT_USE)
+
+
+def _verb(function: Callable[..., Any], run: Callable[..., None], *more: inspect.Parameter) -> None:
+    """A command with the options that a function declares, and some of its own; typer reads both from a signature."""
+    flags = [*map(_flag, *zip(*declared(function), strict=True)), *more]
+    spoken = _spoken(functools.wraps(function)(lambda **values: run(**values)))
+    spoken.__signature__ = inspect.Signature(flags)  # type: ignore[attr-defined]
+    spoken.__annotations__ = {flag.name: flag.annotation for flag in flags}
+    app.command(function.__name__, help=(function.__doc__ or "").partition("\n")[0])(spoken)
+
+
+def _flag(parameter: inspect.Parameter, said: Arg | Opt) -> inspect.Parameter:
+    """A parameter as typer takes it. A switch is given its name, lest it have a --no- twin."""
+    default, keyword = parameter.default, inspect.Parameter.KEYWORD_ONLY
+    if isinstance(said, Arg):
+        kind = Annotated[said.kind, _argument(said.value, said.help)]
+        return inspect.Parameter(parameter.name, keyword, annotation=kind)
+    kind = said.kind or (str if default is None else type(default))
+    names = [said.called(parameter.name)] if kind is bool or said.flag else []
+    option = typer.Option(*names, metavar=said.value, help=said.help, rich_help_panel=said.panel, min=said.least)
+    kind = kind if default is not None or said.required else kind | None
+    return parameter.replace(
+        annotation=Annotated[kind, option], kind=keyword,
+        default=inspect.Parameter.empty if said.required else default,
+    )  # fmt: skip
+
+
+_STRICT = inspect.Parameter(
+    "strict", inspect.Parameter.KEYWORD_ONLY, default=False,
+    annotation=Annotated[bool, _option("", "Exit with status 3 if the verdict is 'do not trust'.", "--strict")],
+)  # fmt: skip
+_verb(clean, _clean, _STRICT)
 
 
 @app.command()
@@ -175,7 +136,7 @@ def check(
 @_spoken
 def corrupt(
     labels: Annotated[Path, _argument("LABELS", "A .csv or .parquet table, or an .npy of labels.")],
-    noise: Annotated[str, _option("KIND", f"{_KINDS}, uniform_excluding:0.5, or a file that holds T.")],
+    noise: Annotated[str, _option("KIND", f"{KINDS}, uniform_excluding:0.5, or a file that holds T.")],
     out: Annotated[Path, _option("FILE", "Table to write, .csv or .parquet; adds the column true_label.")],
     column: Annotated[str, _option("NAME", "Column of labels.")] = "label",
     map_: Annotated[str | None, _option("PAIRS", "For structured noise: truck:car,cat:dog,dog:cat.", "--map")] = None,
@@ -183,7 +144,7 @@ def corrupt(
     exact: Annotated[bool, _option("", "Exact counts instead of independent draws.", "--exact")] = False,
 ) -> None:  # fmt: skip
     """Make labels wrong on purpose, for a benchmark."""
-    from smallloss.jobs import corrupt_file
+    from smallloss.run.jobs import corrupt_file
 
     rows, wrong = corrupt_file(labels, out, noise=noise, column=column, seed=seed, exact=exact, class_map=map_)
     print(f"{out}: {rows:,} rows; {wrong:,} labels ({percent(wrong / rows)}) are now wrong ({noise}, seed {seed}).")
@@ -194,9 +155,9 @@ def corrupt(
 def select(
     losses: Annotated[Path, _argument("LOSSES", "A .csv, .parquet or .npz of labels and losses, mean or per epoch.")],
     out: Annotated[Path, _option("FILE", _TABLE)],
-    noise_rate: Annotated[str | None, _option("RATE", _RATES)] = None,
+    noise_rate: Annotated[str | None, _option("RATE", RATES)] = None,
     transition: Annotated[Path | None, _option("FILE", "File that holds T, instead of noise rates.")] = None,
-    prior: Annotated[str | None, _option("NAME", _PRIOR + _PRIOR_IN_SELECT)] = None,
+    prior: Annotated[str | None, _option("NAME", PRIOR + _PRIOR_IN_SELECT)] = None,
     beta: Annotated[float, _option("SHARE", "Safety: how much less than 1 - noise rate is kept.")] = 0.2,
     gamma: Annotated[str, _option("NUMBER", "Balance of the classes: middle, none, or a number from 1.")] = "middle",
 ) -> None:  # fmt: skip
@@ -204,8 +165,8 @@ def select(
     from rich.console import Console
 
     from smallloss.criterion.quota import Gamma
-    from smallloss.jobs import select_file
     from smallloss.report.terminal import render_selection
+    from smallloss.run.jobs import select_file
     from smallloss.values import converted
 
     balance = converted(gamma, Gamma, "--gamma")
@@ -221,7 +182,7 @@ def select(
 def audit(
     run: Annotated[Path, _argument("RUN", f"{_RUN}.")],
     answers: Annotated[Path | None, _option("FILE", "The .csv of answers, to read back.")] = None,
-    promise: Annotated[float | None, _option("SHARE", f"{_PROMISE} If left out, as in the run.")] = None,
+    promise: Annotated[float | None, _option("SHARE", f"{PROMISED} If left out, as in the run.")] = None,
     data: Annotated[str | None, _option("DATA", "DATA of the run, if it has moved.")] = None,
     label: Annotated[str | None, _option("NAME", "--label of the run, with --data.")] = None,
     labels: Annotated[Path | None, _option("FILE", "--labels of the run, if it had them.")] = None,
@@ -235,8 +196,8 @@ def audit(
     from smallloss.auditing import session as auditing
     from smallloss.auditing.words import next_run
     from smallloss.data.source import load
-    from smallloss.preparing import data_of_run
     from smallloss.record.run import Run
+    from smallloss.run.prepare import data_of_run
 
     dataset = data_of_run(run) if data is None else load(data, label=label, labels=labels)
     if answers is not None:
@@ -268,7 +229,7 @@ def export(
     copy: Annotated[bool, _option("", "Copy the pictures instead of linking to them.", "--copy")] = False,
 ) -> None:  # fmt: skip
     """Write the cleaned dataset, or all examples for another tool; the originals are never touched."""
-    from smallloss import exporting
+    from smallloss.exporting import export as exporting
 
     print(exporting.export(run, out, to, data=data, label=label, keep=keep, relabel=relabel, copy=copy))
 
@@ -282,7 +243,7 @@ def predict(
     device: Annotated[str, _option("NAME", "auto, cpu or cuda.")] = "auto",
 ) -> None:  # fmt: skip
     """Classify new examples, which need no labels, with the classifier of a run."""
-    from smallloss import predicting
+    from smallloss.run import predict as predicting
 
     print(f"{out}: {predicting.in_words(predicting.predict(run, data, out, device=device, progress=None))}")
 

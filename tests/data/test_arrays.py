@@ -9,7 +9,7 @@ from smallloss.data import from_arrays, load
 from smallloss.data.arrays import as_inputs
 from smallloss.errors import InputError
 from smallloss.learning.task import Task
-from smallloss.preparing import dataset_of
+from smallloss.run.prepare import dataset_of
 
 RNG = np.random.default_rng(0)
 COLOUR = RNG.integers(0, 256, (4, 6, 5, 3), dtype=np.uint8)

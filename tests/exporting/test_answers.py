@@ -10,7 +10,7 @@ from smallloss.auditing.session import audit, read_back
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
-from smallloss.exporting import export
+from smallloss.exporting.export import export
 from smallloss.noise.answers import NONE
 
 ANSWERS = {

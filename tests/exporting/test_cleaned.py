@@ -12,7 +12,7 @@ import pytest
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
-from smallloss.exporting import export
+from smallloss.exporting.export import export
 
 
 def test_the_run_these_tests_stand_on(made):
@@ -122,7 +122,7 @@ def test_an_empty_folder_or_file_is_filled(made, tmp_path):
 
 def test_no_torch(made, tmp_path):
     use = f"export({str(made[0])!r}, {str(tmp_path / 'clean')!r}, 'folder', data={str(made[1])!r})"
-    code = f"import sys; from smallloss.exporting import export; {use}; assert 'torch' not in sys.modules"
+    code = f"import sys; from smallloss.exporting.export import export; {use}; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

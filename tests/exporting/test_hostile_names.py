@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
-from smallloss.exporting import export
-from smallloss.report.formats import Names, safe_name
+from smallloss.exporting.export import export
+from smallloss.exporting.formats import Names, safe_name
 
 HOSTILE = [
     "../../x",

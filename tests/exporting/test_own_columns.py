@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
-from smallloss.exporting import export
+from smallloss.exporting.export import export
 
 
 def write_own_table(path: Path) -> Path:

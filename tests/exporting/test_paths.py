@@ -9,7 +9,7 @@ import pytest
 from smallloss.data.picture_files import seen_from
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
-from smallloss.exporting import export
+from smallloss.exporting.export import export
 
 QUICK = ("--preset", "cpu", "--epochs", 1, "--noise-rate", 0.1)
 

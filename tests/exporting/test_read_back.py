@@ -8,7 +8,7 @@ import pytest
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
 from smallloss.errors import InputError
-from smallloss.exporting import export
+from smallloss.exporting.export import export
 
 CLASSES = ["-bird", "'-bird", "''=cat", "'tis", "@home"]  # as a spreadsheet would run them, and by nature
 

@@ -9,7 +9,7 @@ from PIL import Image
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
 from smallloss.errors import InputError
-from smallloss.exporting import FORMATS, export
+from smallloss.exporting.export import FORMATS, export
 
 SHOWING = ["folder", "labelstudio", "fiftyone"]
 

@@ -9,7 +9,7 @@ import pytest
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
 from smallloss.errors import InputError
-from smallloss.exporting import export
+from smallloss.exporting.export import export
 
 
 def test_cleanlab_has_every_example_in_input_order(made, tmp_path, rows_of):

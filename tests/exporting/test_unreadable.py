@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from smallloss.data.source import load
-from smallloss.exporting import export
+from smallloss.exporting.export import export
 
 
 @pytest.fixture(scope="module")

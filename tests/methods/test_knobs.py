@@ -14,7 +14,7 @@ from smallloss.learning.stage import Stage
 from smallloss.methods import co_teaching, out_of_sample, rsl_wm, unknown_noise
 from smallloss.methods.small_loss import Noise, choose
 from smallloss.noise.choose import select
-from smallloss.outcome import parts_of
+from smallloss.run.outcome import parts_of
 
 NOISE = Noise(noise_rate=0.2)
 

@@ -13,7 +13,7 @@ from smallloss.methods import rsl_wm
 from smallloss.methods.rsl_wm import _told, train
 from smallloss.methods.small_loss import Noise, choose
 from smallloss.models.ensemble import Ensemble
-from smallloss.outcome import accuracy_of, parts_of
+from smallloss.run.outcome import accuracy_of, parts_of
 
 NOISE = Noise(noise_rate=0.2)
 

@@ -4,7 +4,8 @@ import pytest
 from smallloss.data.dataset import Dataset
 from smallloss.noise.choose import select
 from smallloss.noise.verdict import check
-from smallloss.record.run import Accuracy, Part, Result
+from smallloss.record.examples import Examples, Part
+from smallloss.record.run import Accuracy, Run
 
 HOSTILE = (
     "</script><b>x",
@@ -19,7 +20,7 @@ HOSTILE = (
 
 
 @pytest.fixture
-def result() -> Result:
+def result() -> Run:
     """Ten examples, by hand: six trained on (given out of order), two held out, two in neither part.
 
     Trained on, by rank: cat 1, 0, 3 and dog 5, 7, 8; of each class the last one is likely wrong.
@@ -51,11 +52,11 @@ def result() -> Result:
         for stage in ("stage1", "rsl_wm")
         for epoch, test in enumerate(({}, {"test": 0.5}, {"test": 0.9}))
     ]
-    return Result(
+    return Run(
+        examples=Examples.of(data, parts, np.array([0, 0, 1, 1, 0, 1, -1, 1, 0, -1]), loss),
+        noise_rate=np.full(2, 1 / 3),
         dataset=data,
         parts=parts,
-        mean_loss=loss,
-        predicted=np.array([0, 0, 1, 1, 0, 1, -1, 1, 0, -1]),
         evidence="mean_loss over stage 1",
         verdict=check([[0.7, 0.3], [0.3, 0.7]], data.classes),
         accuracies=accuracies,
@@ -67,7 +68,7 @@ def result() -> Result:
 
 
 @pytest.fixture
-def hostile() -> Result:
+def hostile() -> Run:
     """Every text that a user can bring is out to break something."""
     n = 20 * len(HOSTILE)
     labels = np.arange(n) % len(HOSTILE)
@@ -77,11 +78,12 @@ def hostile() -> Result:
     features = np.zeros((n, 2), np.float32)
     data = Dataset(features, labels, HOSTILE, name="</title><script>alert(1)</script>", ids=ids)
     T = np.full((len(HOSTILE), len(HOSTILE)), 1 / len(HOSTILE))
-    return Result(
+    part = Part("train", np.arange(n), select(loss, np.array(HOSTILE)[labels], noise_rate=0.3, classes=HOSTILE))
+    return Run(
+        examples=Examples.of(data, [part], (labels + 1) % len(HOSTILE), loss),
+        noise_rate=np.full(len(HOSTILE), 0.3),
         dataset=data,
-        parts=[Part("train", np.arange(n), select(loss, np.array(HOSTILE)[labels], noise_rate=0.3, classes=HOSTILE))],
-        mean_loss=loss,
-        predicted=(labels + 1) % len(HOSTILE),
+        parts=[part],
         evidence="[red]<i>loss</i>",
         verdict=check(T, HOSTILE),
         accuracies=[Accuracy("[bold]<u>$m^$", 0.5, 0.5, 1.0, np.ones(3, bool), "<b>[/net]\n")],

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from smallloss.errors import InputError
-from smallloss.report.compare import Difference, advice, choose_shipped, compare, score_interval
 from smallloss.record.run import Accuracy
+from smallloss.report.compare import Difference, advice, choose_shipped, compare, score_interval
 
 Z = 1.959963984540054
 

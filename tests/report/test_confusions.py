@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from smallloss.data.dataset import Dataset
+from smallloss.record.run import Result
 from smallloss.report.confusions import CLASSES_SHOWN, confusions
 from smallloss.report.page import page
-from smallloss.record.run import Result
 
 
 def known(result: Result, T: list[list[float]]) -> Result:

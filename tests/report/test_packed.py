@@ -13,10 +13,10 @@ import pytest
 from smallloss.data.dataset import Dataset, Unreadable
 from smallloss.noise.choose import select
 from smallloss.noise.verdict import judge
+from smallloss.record.run import Part, Result
 from smallloss.report import page as pages
 from smallloss.report.packed import BUDGET, Packed, packed
 from smallloss.report.page import page
-from smallloss.record.run import Part, Result
 
 
 def unpacked(table: Packed) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import matplotlib
 import numpy as np
 import pytest
 from PIL import Image
+from smallloss.report.summary import table_rows
 
 from smallloss.criterion.ledger import LossLedger
 from smallloss.noise.accuracy import TrueAccuracy
@@ -18,12 +19,11 @@ from smallloss.noise.choose import select
 from smallloss.noise.estimate import estimate
 from smallloss.noise.intervals import Interval
 from smallloss.noise.verdict import Checked, judge
+from smallloss.record.run import Part, Result, Shipped
 from smallloss.report import page as pages
 from smallloss.report.page import page, write_page
 from smallloss.report.pictures import LONGEST_SIDE, borderline, embedded, gallery, thumbnail
 from smallloss.report.plots import loss_curves, score_histogram
-from smallloss.record.run import Part, Result, Shipped
-from smallloss.report.summary import table_rows
 
 VOID = {"meta", "img", "br", "hr", "input", "link", "wbr"}
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from smallloss.report.page import page
 from smallloss.record.run import Result
+from smallloss.report.page import page
 from smallloss.report.settings import shown_settings, without_folders
 
 HOME = Path("/home/jane doe/my data").absolute()  # with blanks, and a drive where there are any

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import numpy as np
+from smallloss.finished import read_finished
+from smallloss.report.stored import read_result
 
 import smallloss as sl
-from smallloss.finished import read_finished
 from smallloss.report.page import page
-from smallloss.report.stored import read_result
 
 
 def test_the_page_of_a_run_read_back_is_the_same_to_the_byte(tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from smallloss.report.summary import class_rows, table_rows, train_part
+from smallloss.report.truth import Agreement
 
 from smallloss.noise.estimate import estimate
 from smallloss.record.run import Result
-from smallloss.report.summary import class_rows, table_rows, train_part
-from smallloss.report.truth import Agreement
 
 
 def test_by_hand(result: Result) -> None:

@@ -1,25 +1,22 @@
 """What a run chooses by the data and the hardware, and why: said in one line each before anything is trained."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 from smallloss.data.dataset import Dataset
-from smallloss.known_noise import Knowledge
 from smallloss.learning.task import Task
 from smallloss.methods import presets
 from smallloss.methods.presets import Settings
 from smallloss.models.small_convnet import LARGEST, SHRUNK
-from smallloss.noise.answers import PROMISE
 from smallloss.report.facts import printable
-from smallloss.run_files import net_name
+from smallloss.run.files import net_name
+from smallloss.run.known_noise import Knowledge
 
 _THINGS = {"pictures": "pictures", "features": "rows of features", "text": "texts", "table": "rows"}
 _AS_ASKED = "as asked"
-_SAID = (str, int, float, Path)  # what a command line can say
 
 
 def choices(
@@ -44,31 +41,6 @@ def choices(
     if task.workers:
         chosen["workers"] = _workers(task)
     return chosen
-
-
-def options(**asked: Any) -> list[str]:
-    """What a command has to say beside DATA, --out and the noise rates to make this run again; objects of the user's
-    own have no name that a command could say."""
-    usual = {
-        "method": "rsl",
-        "ship": "best",
-        "relabel": False,
-        "seed": 0,
-        "device": "auto",
-        "path": "auto",
-        "workers": 0,
-        "deterministic": False,
-        "promise": PROMISE,
-    }
-    words: list[str] = []
-    for name, value in asked.items():
-        if name == "settings":
-            words += [
-                word for key, one in value.items() if isinstance(one, _SAID) for word in ("--set", f"{key}={one}")
-            ]
-        elif isinstance(value, _SAID) and value != usual.get(name):
-            words += [f"--{name}"] if value is True else [f"--{name}", str(value)]
-    return words
 
 
 def say(chosen: Mapping[str, str]) -> None:

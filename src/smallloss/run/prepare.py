@@ -21,7 +21,6 @@ from smallloss.data.protocol import hold_out, split
 from smallloss.data.source import load
 from smallloss.errors import InputError
 from smallloss.files import place
-from smallloss.known_noise import Knowledge, known_noise, of_part, without_official
 from smallloss.learning.embedding import Fill, embedded, no_fill
 from smallloss.learning.task import Check
 from smallloss.methods import presets
@@ -29,7 +28,8 @@ from smallloss.methods.small_loss import Noise
 from smallloss.models.backbone import name_of
 from smallloss.models.registry import require_known
 from smallloss.noise import answers as by_hand
-from smallloss.run_files import DUPLICATES
+from smallloss.run.files import DUPLICATES
+from smallloss.run.known_noise import Knowledge, known_noise, of_part, without_official
 from smallloss.words import counted
 
 

@@ -16,7 +16,7 @@ from smallloss.models.ensemble import Ensemble
 from smallloss.noise.accuracy import TrueAccuracy, without_answers
 from smallloss.record.examples import HELD_OUT, TRAIN, Part
 from smallloss.record.run import Accuracy
-from smallloss.run_files import net_name
+from smallloss.run.files import net_name
 
 ByTrueLabels = Callable[[np.ndarray, np.ndarray], TrueAccuracy | None]  # of rows and their predictions
 

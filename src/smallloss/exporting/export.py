@@ -16,12 +16,12 @@ from smallloss.data.picture_files import picture_files, seen_from
 from smallloss.data.source import load
 from smallloss.data.table_files import CLEANLAB, write_table
 from smallloss.errors import InputError
+from smallloss.exporting import formats
+from smallloss.exporting.exported import Exported, left_out_of_csv
+from smallloss.exporting.formats import KEEP, Columns
 from smallloss.files import place, write_json
 from smallloss.record.examples import NOBODY
 from smallloss.record.run import Run
-from smallloss.report import formats
-from smallloss.report.exported import Exported, left_out_of_csv
-from smallloss.report.formats import KEEP, Columns
 
 _CLEANED = ("folder", "csv", "parquet")  # the others show every example
 _ENDING = {"folder": "", "csv": ".csv", "parquet": ".parquet", "cleanlab": ".csv"}

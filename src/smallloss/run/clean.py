@@ -1,0 +1,215 @@
+"""`sl.clean`: its signature declares every option, for Python, the command line, the docs and the next command."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from smallloss import methods
+from smallloss.models import registry as nets
+from smallloss.noise.answers import PROMISE
+from smallloss.options import Arg, Opt
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+    from smallloss.criterion.selection import Selection
+    from smallloss.engine.classifier import Classifier
+    from smallloss.methods.small_loss import Learned
+    from smallloss.noise.verdict import Judgement
+    from smallloss.record.run import Run
+
+DATA = (
+    "A folder of pictures with one subfolder per class; a .csv or .parquet of picture paths, texts or columns; an .npz "
+    "of arrays; an .npy of features with --labels; idx:FOLDER; cifar10:PATH; cifar100:PATH; hf:NAME; or digits, a demo."
+)
+RATES = "Share of wrong labels: 0.2, or cat=0.3,dog=0.1, or a .csv with the columns label and noise_rate."
+PRIOR = "How frequent the true classes are; uniform is the only choice. If left out: "
+TRANSITION = "File that holds the transition matrix T, if known; its rows are true classes."
+PROMISED = "Share of the kept labels that must be right for the verdict to be green."
+KINDS = "uniform:0.5, pairwise:0.4, structured:0.4"
+
+
+@dataclass
+class CleanRun:
+    """What `clean` gives back: the result to look at, the classifier, and where the files are."""
+
+    result: "Run"
+    learned: "Learned"
+    shipped: "Learned"  # that of the method, or another that is better on the held-out part
+    folder: Path | None
+    backbone: Any = None  # as it was given: what makes the features that the network sees
+
+    def __repr__(self) -> str:
+        report = "" if self.folder is None else f"\nreport: {self.folder / 'report.html'}"
+        return f"<CleanRun of {self.result.in_short}{report}>"
+
+    @property
+    def selection(self) -> "Selection":
+        """The selection of the training part."""
+        return self.result.parts[0].selection
+
+    @property
+    def verdict(self) -> "Judgement":
+        return self.result.verdict
+
+    @property
+    def network(self) -> "torch.nn.Module":
+        return self.classifier.network
+
+    @cached_property
+    def classifier(self) -> "Classifier":
+        """What `sl.load_classifier` makes of the run folder, later and elsewhere."""
+        from smallloss.run.files import classifier_of
+
+        assert self.result.dataset is not None
+        return classifier_of(self.shipped, self.result.dataset, self.backbone)
+
+    def table(self) -> dict[str, Any]:
+        """What became of every example, held-out ones included, in input order: the columns of examples.csv.
+
+        Labels are as they came: numbers where they were numbers.
+        """
+        return self.result.examples.as_they_came()
+
+    def predict(self, X: Any) -> "np.ndarray":
+        """The class of each new example, as the labels came; inputs are prepared as those of the run were.
+
+        Where the run has a backbone, X are pictures or texts, or features that it made of them.
+        """
+        return self.classifier.predict(X)
+
+    def predict_proba(self, X: Any) -> "np.ndarray":
+        """g(x) of each new example: [n, c], the columns in the order of `classifier.classes`."""
+        return self.classifier.predict_proba(X)
+
+
+def clean(
+    data: Annotated[Any, Arg("DATA", DATA)],
+    out: Annotated[
+        str | Path | None,
+        Opt("FOLDER", "The run folder. The same command resumes a stopped run.", kind=Path, required=True, again=False),
+    ] = None,
+    *,
+    promise: Annotated[float, Opt("SHARE", PROMISED)] = PROMISE,
+    label: Annotated[
+        str | None, Opt("NAME", "Column of labels, if not called label, given_label or y.", "Data", again=False)
+    ] = None,
+    labels: Annotated[
+        str | Path | None, Opt("FILE", "File of labels, if DATA is an .npy of features.", "Data", Path)
+    ] = None,
+    features: Annotated[
+        Any,
+        Opt(
+            "FILE",
+            "Features for the network to see instead of DATA: .npy in the order of DATA, or .npz or .parquet with ids.",
+            "Data",
+            Path,
+        ),
+    ] = None,
+    backbone: Annotated[
+        Any,
+        Opt(
+            "NAME",
+            "Pretrained model that makes such features of pictures or texts: timm:NAME, hf:NAME, hf:FOLDER or "
+            "module:function.",
+            "Data",
+        ),
+    ] = None,
+    corrections: Annotated[
+        str | Path | None, Opt("FILE", "Answers by hand: the corrections.csv of an audit.", "Data", Path, again=False)
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        Opt(
+            "NAME",
+            "Validation part of a benchmark: paper (a tenth, by its true labels), full (none) or honest (a tenth, by "
+            "the labels as they are).",
+            "Data",
+        ),
+    ] = None,
+    noise_rate: Annotated[Any, Opt("RATE", f"{RATES} If left out, it is estimated.", "Noise", again=False)] = None,
+    transition: Annotated[Any, Opt("FILE", TRANSITION, "Noise", Path, again=False)] = None,
+    prior: Annotated[
+        Any,
+        Opt(
+            "NAME",
+            f"{PRIOR}known with --noise, taken from T, or estimated with the rates; otherwise classes are not balanced.",
+            "Noise",
+        ),
+    ] = None,
+    estimate: Annotated[
+        bool, Opt("", "Estimate the noise rates even where they are known.", "Noise", again=False)
+    ] = False,
+    noise: Annotated[
+        str | None,
+        Opt("KIND", f"Make labels wrong on purpose, for a benchmark: {KINDS}, human:FILE@random1.", "Noise"),
+    ] = None,
+    method: Annotated[
+        str,
+        Opt("NAME", f"How to learn in spite of wrong labels: {', '.join(methods.names())}.", "Training"),
+    ] = "rsl",
+    ship: Annotated[
+        str,
+        Opt(
+            "WHICH",
+            "Which classifier to leave behind: best (on the held-out part; a tie is the method's) or method.",
+            "Training",
+        ),
+    ] = "best",
+    relabel: Annotated[
+        bool,
+        Opt("", "Train on all labels once more, the likely wrong ones as suggested; shipped if best.", "Training"),
+    ] = False,
+    preset: Annotated[
+        str | None,
+        Opt("NAME", "Settings to start from: paper, fast (GPU) or cpu. If left out, the hardware decides.", "Training"),
+    ] = None,
+    net: Annotated[
+        Any,
+        Opt(
+            "NAME",
+            f"Network to train: {', '.join(nets.names())}. If left out, the preset's for pictures, mlp for anything else.",
+            "Training",
+        ),
+    ] = None,
+    epochs: Annotated[
+        int | None, Opt("N", "Epochs of every stage, instead of the preset's.", "Training", int)
+    ] = None,
+    settings: Annotated[
+        Mapping[str, Any] | None,
+        Opt("NAME=VALUE", "Any other setting, such as stage1.lr=0.05 or beta=0.1; may be repeated.", "Training",
+            list[str], flag="--set"),
+    ] = None,
+    seed: Annotated[int, Opt("N", "Seed of every random draw.", "Training", least=0)] = 0,
+    device: Annotated[str, Opt("NAME", "auto, cpu or cuda.", "Machine")] = "auto",
+    path: Annotated[
+        str,
+        Opt(
+            "NAME",
+            "Where the inputs are kept: resident (on the device), streaming (read batch by batch) or auto (by their "
+            "size).",
+            "Machine",
+        ),
+    ] = "auto",
+    workers: Annotated[int, Opt("N", "Processes that read the batches of a streaming run.", "Machine", least=0)] = 0,
+    deterministic: Annotated[bool, Opt("", "Repeatable bit for bit on a GPU; slower.", "Machine")] = False,
+    progress: bool | None = False,
+) -> CleanRun:  # fmt: skip
+    """Train on the data, find the labels that are likely wrong, learn a classifier in spite of them, write a report.
+
+    Beside what the command takes, in Python: data, a Dataset or (X, y). features, an array. backbone and net, a torch
+    module or a function that makes one. noise_rate, a number, {label: rate} or a vector in the order of the classes;
+    transition, an array; prior, an array or {label: share}. settings, {"stage1.epochs": 20}. progress: None shows it on
+    a terminal, True always.
+
+    Where nothing is known of the noise, or with estimate=True, it is estimated. Corrections: what was answered wrong is
+    never selected, but learnt with the true label that was given. Everything is written to `out`, and the same call
+    goes on after an interruption.
+    """
+    asked = dict(locals())
+    from smallloss.run.pipeline import start
+
+    return start(asked)

@@ -1,0 +1,187 @@
+"""The main job, from noisy labels to a run folder: train, judge, select, learn, report."""
+
+import platform
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import smallloss
+from smallloss import methods
+from smallloss.errors import InputError, TooFewError
+from smallloss.files import place
+from smallloss.learning import backend, checkpoint
+from smallloss.learning.inference import outputs
+from smallloss.learning.last_layer import features as features_of
+from smallloss.learning.progress import Progress
+from smallloss.learning.task import Task, pick_device
+from smallloss.methods import fitting
+from smallloss.methods.presets import Settings, idle
+from smallloss.methods.small_loss import RELABELLED, Noise, choose, retrain_relabelled, try_nets, try_views
+from smallloss.methods.unknown_noise import learn_noise, verdict_of
+from smallloss.noise.verdict import require_promise
+from smallloss.options import said_again
+from smallloss.record.examples import Examples
+from smallloss.record.folder import RunFolder
+from smallloss.record.run import Run
+from smallloss.report.compare import SHIP, choose_shipped
+from smallloss.run.clean import CleanRun, clean
+from smallloss.run.explain import choices, say
+from smallloss.run.files import plain_settings, write_duplicates, write_run
+from smallloss.run.known_noise import given_noise
+from smallloss.run.outcome import accuracy_of, by_true_labels, judge_by_stage1, parts_of, stages_of
+from smallloss.run.prepare import Ready, as_seen, dataset_of, make_ready, place_of, refuse_early
+from smallloss.values import whole
+
+BASELINE = "cross_entropy"
+
+
+@backend.put_back()
+def start(asked: dict[str, Any]) -> CleanRun:
+    """Everything that `clean` was asked, by name: refuse what is wrong, say what is chosen, train, judge, write."""
+    data, out, backbone, method = asked["data"], asked["out"], asked["backbone"], asked["method"]
+    chosen_method, where = methods.get(method), pick_device(asked["device"])
+    seed, workers = whole(asked["seed"], "seed"), whole(asked["workers"], "workers")
+    changes = asked["settings"] = dict(asked["settings"] or {})
+    if asked["ship"] not in SHIP:
+        raise InputError(f"There is no ship={asked['ship']!r}; choose best or method.")
+    require_promise(asked["promise"])
+    preset, net, epochs = asked["preset"], asked["net"], asked["epochs"]
+    files = {f"--{name}": asked[name] for name in ("transition", "corrections")}
+    refuse_early(data, out, preset, where.type, net, epochs, changes, files)
+    folder = None if out is None else Path(out)
+    loaded = dataset_of(data, asked["label"], asked["labels"])
+    dataset, fill, seen = as_seen(loaded, asked["features"], backbone, where, folder)
+    chosen = fitting.choose(preset, where.type, dataset, net=net, epochs=epochs, changes=changes)
+    if hasattr(chosen_method, "refuse"):
+        chosen_method.refuse(chosen)
+    given = given_noise(asked["noise_rate"], asked["transition"], asked["prior"], dataset.classes)
+    ready = make_ready(
+        dataset, given, asked["noise"], asked["corrections"], asked["protocol"], seed,
+        is_demo=isinstance(data, str) and data == "digits", estimate=asked["estimate"], writes=out is not None,
+    )  # fmt: skip
+    task = Task(
+        ready.dataset, ready.train, ready.checks, seed=seed, device=where, path=asked["path"], workers=workers,
+        deterministic=asked["deterministic"], pins=ready.pins,
+    )  # fmt: skip
+    _refuse_now(task, chosen, method, ready.known.noise, given)
+    ready.known.notes += idle(changes, method)
+    config = _config(task, ready, chosen, method, {"source": place_of(data), "label": asked["label"], **seen})
+    config |= {"options": said_again(clean, asked), "promise": asked["promise"]}
+    if isinstance(asked["transition"], str | Path):
+        config["given"] = ["--transition", str(place(asked["transition"]))]
+    config["chosen"] = choices(task, chosen, ready.known, accuracy_on=ready.accuracy_on, asked=asked)
+    if ready.alike:
+        config["chosen"]["labels"] = ready.alike[0]
+    with nullcontext() if out is None else RunFolder(out, config) as task.folder:
+        if task.folder is not None:
+            _begin(task.folder, config, ready)
+        if asked["progress"] is not False:
+            say(config["chosen"])
+        with Progress(enabled=asked["progress"]) as task.progress:
+            fill(folder, task.progress)
+            if task.folder is not None:
+                task.folder.start_metrics(checkpoint.committed_rows(task.folder.path))
+            return _run(task, method, chosen, ready, config, backbone, asked["ship"], relabel=asked["relabel"])
+
+
+def _refuse_now(task: Task, settings: Settings, method: str, noise: Noise, given: Noise) -> None:
+    """What would be refused in training or after it; any rate does where none is known yet."""
+    try_nets(task, settings)
+    try_views(task, settings, method)
+    choose(task, settings, noise if noise.is_known else Noise(0.0, prior=given.prior), np.zeros(len(task.dataset)))
+
+
+def _config(task: Task, ready: Ready, settings: Settings, method: str, place: dict[str, Any]) -> dict[str, Any]:
+    """What config.json says: all that makes this run and no other, and what it was made with."""
+    data = task.dataset
+    threads = {"threads": torch.get_num_threads()}  # another number sums in another order
+    versions = {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
+    return {
+        "version": smallloss.__version__,
+        "data": {"name": data.name, "fingerprint": data.fingerprint(), "examples": len(data), **place},
+        "noise": ready.known.describe(),
+        "corrections": sorted(task.pins.items()),
+        "method": method,
+        "protocol": ready.protocol,
+        "seed": task.seed,
+        "device": task.device.type,
+        "deterministic": task.deterministic,
+        "settings": plain_settings(settings, method, data),
+        "versions": versions | threads,
+    }
+
+
+def _begin(folder: RunFolder, config: dict[str, Any], ready: Ready) -> None:
+    """What stands in the folder, and is said, before anything is trained."""
+    if folder.changed:
+        config["chosen"]["changed"] = f"on the way: {folder.changed}."
+        ready.known.notes.append(f"Changed on the way: {folder.changed}.")
+    write_duplicates(folder, ready.dataset, ready.groups)
+
+
+def _run(
+    task: Task,
+    method: str,
+    settings: Settings,
+    ready: Ready,
+    config: dict[str, Any],
+    backbone: Any,
+    ship: str,
+    *,
+    relabel: bool,
+) -> CleanRun:
+    known, everywhere = ready.known, np.arange(len(task.dataset))
+    everything = {BASELINE: methods.get(BASELINE).train(task, settings, known.noise)}
+    found = None if known.noise.is_known else learn_noise(task, settings, known.noise)
+    noise = known.noise if found is None else found.noise
+    if method != BASELINE:
+        try:
+            everything[method] = methods.get(method).train(task, settings, noise)
+        except TooFewError as error:  # every example is judged all the same
+            known.notes.append(f"{error} The model is that of plain cross entropy.")
+    learned = everything.get(method, everything[BASELINE])
+    evidence = learned if learned.score is not None else judge_by_stage1(everything[BASELINE], settings)
+    assert evidence.ledger is not None
+    parts = parts_of(task, settings, noise, evidence)
+    g = outputs(task, learned.fitted.network, task.dataset, everywhere)
+    suggested = g.argmax(1)
+    if relabel:
+        wrong = task.train[parts[0].selection.is_label_issue]
+        everything[RELABELLED] = retrain_relabelled(task, settings, wrong, suggested[wrong])
+    true = by_true_labels(task, parts[0].selection, noise, found)
+    accuracies = [accuracy_of(task, name, one, true) for name, one in everything.items()]
+    shipped = choose_shipped(accuracies, method, ship)
+    final = learned if shipped is None else everything[shipped.method]
+    if final is not learned:
+        g = outputs(task, final.fitted.network, task.dataset, everywhere)
+        wrong = np.concatenate([part.index[part.selection.is_label_issue] for part in parts])
+        suggested = np.where(np.isin(everywhere, wrong), suggested, g.argmax(1))
+    examples = Examples.of(
+        task.dataset, parts, g.argmax(1), evidence.ledger.mean_loss, g.max(1),
+        seen_instead=None if final is learned else suggested,
+    )  # fmt: skip
+    result = Run(
+        examples=examples.answered(task.pins),
+        noise_rate=np.asarray(parts[0].selection.quota.noise_rate, np.float64),
+        evidence=evidence.evidence,
+        verdict=verdict_of(noise, found, parts[0].selection, config["promise"]),
+        accuracies=accuracies,
+        accuracy_on=ready.accuracy_on,
+        history=[row for stage in stages_of(everything).values() for row in stage.history],
+        settings=config,
+        notes=[*known.notes, *(() if found is None else found.estimate.notes), *parts[0].selection.notes],
+        estimate=None if found is None else found.estimate,
+        ledger=evidence.ledger,
+        shipped=shipped,
+        dataset=task.dataset,
+        parts=parts,
+    )
+    run = CleanRun(result, learned, final, None if task.folder is None else task.folder.path, backbone)
+    if task.folder is not None:
+        task.folder.add(options=config["options"], shipped=None if shipped is None else shipped._asdict())
+        taught_by = features_of(task, everything[BASELINE].fitted.network)
+        write_run(task.folder, result, run.classifier, found, taught_by)
+    return run
