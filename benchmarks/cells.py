@@ -12,7 +12,7 @@ from smallloss.criterion.transition import from_spec
 from smallloss.data.cifarn import human_labels
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
-from smallloss.learning.task import Check, Task
+from smallloss.engine.task import Check, Task
 from smallloss.methods.small_loss import Noise
 from smallloss.noise.choose import select
 

@@ -18,7 +18,7 @@ from smallloss import methods
 from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.transition import from_spec
 from smallloss.data.idx import load_idx
-from smallloss.learning.task import Check, Task
+from smallloss.engine.task import Check, Task
 from smallloss.methods import fitting
 from smallloss.methods.small_loss import Noise
 

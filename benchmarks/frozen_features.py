@@ -38,9 +38,9 @@ from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.transition import CIFAR10_MAP, from_spec
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
-from smallloss.learning.embedding import embedded
-from smallloss.learning.progress import Progress
-from smallloss.learning.task import Check, Task
+from smallloss.engine.embedding import embedded
+from smallloss.engine.progress import Progress
+from smallloss.engine.task import Check, Task
 from smallloss.methods import presets
 from smallloss.methods.small_loss import Noise, warm_up
 from smallloss.models.small_convnet import SmallConvNet

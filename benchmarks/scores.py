@@ -15,9 +15,9 @@ import torch
 from cells import Cell, cell, datasets
 from common import RESULTS, named_values, record
 from smallloss.criterion.ledger import LossLedger
-from smallloss.learning.scoring import score
-from smallloss.learning.stage import Stage
-from smallloss.learning.views import plain_views
+from smallloss.engine.scoring import score
+from smallloss.engine.stage import Stage
+from smallloss.engine.views import plain_views
 from smallloss.methods import presets
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import new_network

@@ -18,7 +18,7 @@ import numpy as np
 from cells import Cell, cell, datasets
 from common import RESULTS, commit, hardware, named_values, record
 from smallloss.criterion.ledger import LossLedger
-from smallloss.learning.task import Task
+from smallloss.engine.task import Task
 from smallloss.methods import presets
 from smallloss.methods.out_of_sample import out_of_sample
 from smallloss.methods.presets import Settings

@@ -13,8 +13,8 @@ from typing import Any
 from cells import Cell, cell, datasets
 from common import RESULTS, named_values, record
 from smallloss import methods
-from smallloss.learning import checkpoint
-from smallloss.learning.task import Task
+from smallloss.engine import checkpoint
+from smallloss.engine.task import Task
 from smallloss.methods import presets
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import warm_up

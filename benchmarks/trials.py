@@ -14,8 +14,8 @@ from typing import Any
 
 from cells import cell, datasets
 from common import RESULTS, named_values, record
-from smallloss.learning.progress import Progress
-from smallloss.learning.task import Task
+from smallloss.engine.progress import Progress
+from smallloss.engine.task import Task
 from smallloss.methods import presets
 from smallloss.methods.small_loss import warm_up
 from smallloss.record.folder import RunFolder

@@ -28,11 +28,11 @@ from common import commit
 from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import duplicate_groups
 from smallloss.data.protocol import hold_out
+from smallloss.engine.inference import outputs
+from smallloss.engine.networks import Network
+from smallloss.engine.stage import Stage
+from smallloss.engine.task import Task
 from smallloss.errors import TooFewError
-from smallloss.learning.inference import outputs
-from smallloss.learning.networks import Network
-from smallloss.learning.stage import Stage
-from smallloss.learning.task import Task
 from smallloss.methods import fitting
 from smallloss.methods.out_of_sample import HalfTraining
 from smallloss.methods.presets import Settings

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
-from smallloss.learning.last_layer import Components
+from smallloss.engine.last_layer import Components
 from smallloss.noise.teach import teach
 from trust_bets import Bets, draw
 from trust_tools import REAL, Cell, Row

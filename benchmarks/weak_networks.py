@@ -23,7 +23,7 @@ from smallloss.criterion.transition import from_spec
 from smallloss.data.arrays import from_arrays
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
-from smallloss.learning.task import Check, Task
+from smallloss.engine.task import Check, Task
 from smallloss.methods import fitting
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Noise, choose, retrain, warm_up

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from smallloss import methods
-from smallloss.learning import recipe
+from smallloss.engine import recipe
 from smallloss.methods import mixmatch, presets
 from smallloss.methods.presets import Settings
 from smallloss.models.registry import names as network_names

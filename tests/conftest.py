@@ -35,7 +35,7 @@ def make_task() -> Callable[..., Any]:
     """`make_task(folder=path)`: the first 80 pictures train, the other 16 are held out."""
 
     def make(*, dataset: Any = None, folder: Path | None = None, **options: Any) -> Any:
-        from smallloss.learning.task import Check, Task
+        from smallloss.engine.task import Check, Task
         from smallloss.record.folder import RunFolder
 
         dataset = tiny_pictures() if dataset is None else dataset

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from smallloss.data.dataset import Dataset
-from smallloss.learning.networks import Network
-from smallloss.learning.recipe import Recipe
-from smallloss.learning.stage import Fitted
-from smallloss.learning.task import Check
+from smallloss.engine.networks import Network
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.stage import Fitted
+from smallloss.engine.task import Check
 from smallloss.methods.small_loss import Learned
 from smallloss.run.outcome import accuracy_of
 from smallloss.run.prepare import divide

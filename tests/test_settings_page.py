@@ -11,8 +11,8 @@ import pytest
 
 import smallloss as sl
 from smallloss import methods
+from smallloss.engine import recipe
 from smallloss.errors import InputError
-from smallloss.learning import recipe
 from smallloss.methods import mixmatch, presets
 
 DOCS = Path(__file__).parents[1] / "docs"

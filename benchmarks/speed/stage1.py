@@ -21,10 +21,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from common import RESULTS, record
 from smallloss.criterion.ledger import LossLedger
 from smallloss.data.dataset import Dataset
-from smallloss.learning.recipe import Recipe
-from smallloss.learning.stage import Stage
-from smallloss.learning.task import Task
-from smallloss.learning.views import Augmentation, Inputs, draw_views, plain_views
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.stage import Stage
+from smallloss.engine.task import Task
+from smallloss.engine.views import Augmentation, Inputs, draw_views, plain_views
 from smallloss.methods.supervised import Supervised
 from smallloss.models import build
 

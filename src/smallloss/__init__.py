@@ -21,8 +21,8 @@ _HOMES = {
     "load": "smallloss.data.source",
     "clean": "smallloss.run.clean",
     "CleanRun": "smallloss.run.clean",
-    "Classifier": "smallloss.learning.classifier",
-    "load_classifier": "smallloss.learning.classifier",
+    "Classifier": "smallloss.engine.classifier",
+    "load_classifier": "smallloss.engine.classifier",
     "predict": "smallloss.run.predict",
     "audit": "smallloss.auditing.session",
     "read_back": "smallloss.auditing.session",
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from smallloss.criterion.selection import Selection as Selection
     from smallloss.data.dataset import Dataset as Dataset
     from smallloss.data.source import load as load
+    from smallloss.engine.classifier import Classifier as Classifier
+    from smallloss.engine.classifier import load_classifier as load_classifier
     from smallloss.errors import InputError as InputError
     from smallloss.errors import SmallLossError as SmallLossError
     from smallloss.exporting.export import export as export
     from smallloss.integrations.scikit_learn import RSLClassifier as RSLClassifier
-    from smallloss.learning.classifier import Classifier as Classifier
-    from smallloss.learning.classifier import load_classifier as load_classifier
     from smallloss.noise.choose import select as select
     from smallloss.noise.estimate import estimate as estimate
     from smallloss.noise.verdict import Judgement as Judgement

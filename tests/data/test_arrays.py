@@ -7,8 +7,8 @@ from scipy.sparse import csr_matrix
 
 from smallloss.data import from_arrays, load
 from smallloss.data.arrays import as_inputs
+from smallloss.engine.task import Task
 from smallloss.errors import InputError
-from smallloss.learning.task import Task
 from smallloss.run.prepare import dataset_of
 
 RNG = np.random.default_rng(0)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from smallloss.learning.recipe import Recipe
+from smallloss.engine.recipe import Recipe
 from smallloss.methods import presets
 from smallloss.methods.mixmatch import MixMatchSettings
 

@@ -10,11 +10,11 @@ from torch.nn.functional import cross_entropy
 
 from small import RECIPE, settings
 from smallloss import methods
+from smallloss.engine.inference import outputs
+from smallloss.engine.networks import Network
+from smallloss.engine.objective import Batch
+from smallloss.engine.task import Task
 from smallloss.errors import TooFewError
-from smallloss.learning.inference import outputs
-from smallloss.learning.networks import Network
-from smallloss.learning.objective import Batch
-from smallloss.learning.task import Task
 from smallloss.methods.mixmatch import WeightedMixMatch
 from smallloss.methods.small_loss import Noise
 from smallloss.methods.supervised import Supervised

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from small import settings
 from smallloss import methods
-from smallloss.learning.stage import Stage
+from smallloss.engine.stage import Stage
 from smallloss.methods import co_teaching, out_of_sample, rsl_wm, unknown_noise
 from smallloss.methods.small_loss import Noise, choose
 from smallloss.noise.choose import select

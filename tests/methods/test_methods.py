@@ -11,10 +11,10 @@ from torch.nn.functional import cross_entropy
 from small import RECIPE, settings
 from smallloss import methods
 from smallloss.criterion.transition import uniform
+from smallloss.engine.networks import Network
+from smallloss.engine.objective import Batch
+from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
-from smallloss.learning.networks import Network
-from smallloss.learning.objective import Batch
-from smallloss.learning.recipe import Recipe
 from smallloss.methods.co_teaching import CoTeaching, Knobs
 from smallloss.methods.small_loss import Noise, choose, new_network, try_nets, warm_up
 from smallloss.noise.choose import select

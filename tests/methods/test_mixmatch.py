@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from smallloss.engine.networks import Network
+from smallloss.engine.objective import Batch
+from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
-from smallloss.learning.networks import Network
-from smallloss.learning.objective import Batch
-from smallloss.learning.recipe import Recipe
 from smallloss.methods.mixmatch import (
     MixMatchSettings,
     WeightedMixMatch,

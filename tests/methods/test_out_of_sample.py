@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smallloss.data.source import load
-from smallloss.learning.task import Task
+from smallloss.engine.task import Task
 from smallloss.methods import out_of_sample as module
 from smallloss.methods import presets
 from smallloss.methods.out_of_sample import NEITHER, HalfTraining, _halves, out_of_sample

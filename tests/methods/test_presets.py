@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from smallloss.data.arrays import from_arrays
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.schedule import learning_rates
 from smallloss.errors import InputError
-from smallloss.learning.recipe import Recipe
-from smallloss.learning.schedule import learning_rates
 from smallloss.methods import presets
 from smallloss.methods.co_teaching import Knobs
 

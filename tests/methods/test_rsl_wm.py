@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from small import settings
+from smallloss.engine import stage, views
 from smallloss.errors import InputError
-from smallloss.learning import stage, views
 from smallloss.methods import rsl_wm
 from smallloss.methods.rsl_wm import _told, train
 from smallloss.methods.small_loss import Noise, choose

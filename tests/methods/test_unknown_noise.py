@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smallloss.data.source import load
-from smallloss.learning.task import Task
+from smallloss.engine.task import Task
 from smallloss.methods import presets, unknown_noise
 from smallloss.methods.unknown_noise import learn_noise
 from smallloss.noise.estimate import Estimate, estimate

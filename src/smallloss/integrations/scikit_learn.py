@@ -14,9 +14,9 @@ from smallloss import methods
 from smallloss.data.arrays import from_arrays
 from smallloss.data.labels import label_names
 from smallloss.data.seen import Seen
-from smallloss.learning.backend import put_back
-from smallloss.learning.inference import predict_probabilities
-from smallloss.learning.task import Task, pick_device
+from smallloss.engine.backend import put_back
+from smallloss.engine.inference import predict_probabilities
+from smallloss.engine.task import Task, pick_device
 from smallloss.methods import fitting
 from smallloss.methods.small_loss import Noise
 from smallloss.methods.unknown_noise import learn_noise, verdict_of

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from smallloss.engine.networks import Network
+from smallloss.engine.objective import Batch, Plan
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.stage import Stage
+from smallloss.engine.task import Task
 from smallloss.errors import InputError
-from smallloss.learning.networks import Network
-from smallloss.learning.objective import Batch, Plan
-from smallloss.learning.recipe import Recipe
-from smallloss.learning.stage import Stage
-from smallloss.learning.task import Task
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose, new_network, refuse_one_module
 from smallloss.methods.supervised import Supervised

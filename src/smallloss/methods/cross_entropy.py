@@ -1,6 +1,6 @@
 """Cross Entropy: no special treatment of label noise. The baseline beside everything else."""
 
-from smallloss.learning.task import Task
+from smallloss.engine.task import Task
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, warm_up
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from smallloss.data.dataset import Dataset
-from smallloss.learning.recipe import Recipe
+from smallloss.engine.recipe import Recipe
 from smallloss.methods import presets
 from smallloss.methods.presets import Settings
 

@@ -10,14 +10,14 @@ from torch.nn.functional import log_softmax, one_hot
 
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
+from smallloss.engine.draws import running_sum
+from smallloss.engine.networks import Network
+from smallloss.engine.objective import Batch, Objective, Plan
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.stage import Stage
+from smallloss.engine.task import Task
+from smallloss.engine.views import PLAIN, Views, draw_views
 from smallloss.errors import InputError, TooFewError
-from smallloss.learning.draws import running_sum
-from smallloss.learning.networks import Network
-from smallloss.learning.objective import Batch, Objective, Plan
-from smallloss.learning.recipe import Recipe
-from smallloss.learning.stage import Stage
-from smallloss.learning.task import Task
-from smallloss.learning.views import PLAIN, Views, draw_views
 
 _FEWEST_STEPS = 50  # of an epoch that follows the data: a second look and an average of weights need some
 

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from smallloss.data.duplicates import duplicate_groups
-from smallloss.learning.recipe import Recipe
-from smallloss.learning.stage import Stage
-from smallloss.learning.task import Task
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.stage import Stage
+from smallloss.engine.task import Task
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import new_network
 from smallloss.methods.supervised import Supervised

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeVar, get_type_hints
 from smallloss import methods
 from smallloss.criterion.quota import ClassSize, Gamma, Rounding
 from smallloss.data.dataset import Dataset
+from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
-from smallloss.learning.recipe import Recipe
 from smallloss.methods.mixmatch import MixMatchSettings
 from smallloss.models.mlp import HIDDEN
 from smallloss.values import converted

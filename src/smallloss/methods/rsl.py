@@ -1,6 +1,6 @@
 """RSL: the reformalised small-loss criterion (Algorithm 1)."""
 
-from smallloss.learning.task import Task
+from smallloss.engine.task import Task
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose, retrain, warm_up
 

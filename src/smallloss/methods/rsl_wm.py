@@ -6,9 +6,9 @@ import numpy as np
 
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
+from smallloss.engine.stage import Stage
+from smallloss.engine.task import Task
 from smallloss.errors import InputError
-from smallloss.learning.stage import Stage
-from smallloss.learning.task import Task
 from smallloss.methods.mixmatch import WeightedMixMatch
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose, new_network, refuse_one_module, warm_up

@@ -10,10 +10,10 @@ from torch import nn
 
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.stage import Fitted, Stage
+from smallloss.engine.task import Task
 from smallloss.errors import InputError
-from smallloss.learning.recipe import Recipe
-from smallloss.learning.stage import Fitted, Stage
-from smallloss.learning.task import Task
 from smallloss.methods.presets import Settings
 from smallloss.methods.supervised import Supervised
 from smallloss.models import build, copied

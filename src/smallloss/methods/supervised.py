@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from smallloss.engine.networks import Network
+from smallloss.engine.objective import Batch, Objective, Plan
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.task import Task
+from smallloss.engine.views import PLAIN, Views, draw_views
 from smallloss.errors import TooFewError
-from smallloss.learning.networks import Network
-from smallloss.learning.objective import Batch, Objective, Plan
-from smallloss.learning.recipe import Recipe
-from smallloss.learning.task import Task
-from smallloss.learning.views import PLAIN, Views, draw_views
 from smallloss.words import counted
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from smallloss.criterion.selection import Selection
-from smallloss.learning.task import Task
+from smallloss.engine.task import Task
 from smallloss.methods.out_of_sample import out_of_sample
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Noise, warm_up

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from smallloss.data.dataset import Dataset
-from smallloss.learning.task import Task
+from smallloss.engine.task import Task
 from smallloss.methods import presets
 from smallloss.methods.presets import Settings
 from smallloss.models.small_convnet import LARGEST, SHRUNK

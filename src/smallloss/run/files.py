@@ -14,8 +14,8 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import conflict_table
 from smallloss.data.seen import Seen
 from smallloss.data.table_files import write_table
+from smallloss.engine.classifier import MODEL, Classifier
 from smallloss.files import write_npz
-from smallloss.learning.classifier import MODEL, Classifier
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned
 from smallloss.methods.unknown_noise import NoiseFound

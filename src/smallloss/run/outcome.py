@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.selection import Selection
-from smallloss.learning.inference import outputs
-from smallloss.learning.stage import Fitted
-from smallloss.learning.task import Task
+from smallloss.engine.inference import outputs
+from smallloss.engine.stage import Fitted
+from smallloss.engine.task import Task
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose
 from smallloss.methods.unknown_noise import NoiseFound

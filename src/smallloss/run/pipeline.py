@@ -10,13 +10,13 @@ import torch
 
 import smallloss
 from smallloss import methods
+from smallloss.engine import backend, checkpoint
+from smallloss.engine.inference import outputs
+from smallloss.engine.last_layer import features as features_of
+from smallloss.engine.progress import Progress
+from smallloss.engine.task import Task, pick_device
 from smallloss.errors import InputError, TooFewError
 from smallloss.files import place
-from smallloss.learning import backend, checkpoint
-from smallloss.learning.inference import outputs
-from smallloss.learning.last_layer import features as features_of
-from smallloss.learning.progress import Progress
-from smallloss.learning.task import Task, pick_device
 from smallloss.methods import fitting
 from smallloss.methods.presets import Settings, idle
 from smallloss.methods.small_loss import RELABELLED, Noise, choose, retrain_relabelled, try_nets, try_views

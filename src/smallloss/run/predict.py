@@ -11,9 +11,9 @@ from smallloss.data.new_examples import NewExamples, load_new
 from smallloss.data.pictures import read_pictures
 from smallloss.data.table import new_rows
 from smallloss.data.table_files import as_cell, require_ending, write_table
+from smallloss.engine.classifier import Classifier, load_classifier
+from smallloss.engine.progress import Progress
 from smallloss.errors import InputError
-from smallloss.learning.classifier import Classifier, load_classifier
-from smallloss.learning.progress import Progress
 from smallloss.record.folder import read_config
 from smallloss.run.jobs import refuse_bad_out, refuse_others
 from smallloss.words import one_line

@@ -19,10 +19,10 @@ from smallloss.data.features import with_features
 from smallloss.data.labels import alike_note
 from smallloss.data.protocol import hold_out, split
 from smallloss.data.source import load
+from smallloss.engine.embedding import Fill, embedded, no_fill
+from smallloss.engine.task import Check
 from smallloss.errors import InputError
 from smallloss.files import place
-from smallloss.learning.embedding import Fill, embedded, no_fill
-from smallloss.learning.task import Check
 from smallloss.methods import presets
 from smallloss.methods.small_loss import Noise
 from smallloss.models.backbone import name_of

@@ -11,12 +11,12 @@ import pytest
 import torch
 
 from smallloss.criterion.ledger import LossLedger
+from smallloss.engine.progress import Progress
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.scoring import score
+from smallloss.engine.stage import Stage
+from smallloss.engine.views import draw_views, plain_views
 from smallloss.errors import InputError, SmallLossError
-from smallloss.learning.progress import Progress
-from smallloss.learning.recipe import Recipe
-from smallloss.learning.scoring import score
-from smallloss.learning.stage import Stage
-from smallloss.learning.views import draw_views, plain_views
 from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
 from smallloss.methods.supervised import Supervised
 from smallloss.noise.choose import select
@@ -228,7 +228,7 @@ def test_scoring_leaves_the_network_in_the_mode_it_found(make_task, make_net):
 
 
 def test_chunks_of_scoring_do_not_matter(make_task, make_net, monkeypatch):
-    from smallloss.learning import scoring
+    from smallloss.engine import scoring
 
     stage = build_stage(make_task(), "sgd", make_net())
     views = plain_views(torch.arange(96), 1)
@@ -348,7 +348,7 @@ def test_a_cut_checkpoint_is_a_sentence(keep, tmp_path, make_task, make_net):
 
 
 def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(tmp_path, make_task, make_net, monkeypatch):
-    from smallloss.learning import checkpoint
+    from smallloss.engine import checkpoint
 
     task = make_task(folder=tmp_path)
     stage = build_stage(task, "sgd", make_net(), replace(SGD, epochs=2))

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
-from smallloss.learning.recipe import Recipe
 
 
 @pytest.mark.parametrize(

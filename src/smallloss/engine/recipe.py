@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from typing import Any
 
+from smallloss.engine.views import Augmentation
 from smallloss.errors import InputError
-from smallloss.learning.views import Augmentation
 
 _CHOICES = {
     "optimiser": ("sgd", "adam"),

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from smallloss.learning.networks import Network, batchnorms, build_optimiser
-from smallloss.learning.objective import Batch
-from smallloss.learning.recipe import Recipe
-from smallloss.learning.schedule import learning_rates
-from smallloss.learning.stage import Stage
+from smallloss.engine.networks import Network, batchnorms, build_optimiser
+from smallloss.engine.objective import Batch
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.schedule import learning_rates
+from smallloss.engine.stage import Stage
 from smallloss.methods.supervised import Supervised
 
 RECIPE = Recipe(epochs=4, batch=32, lr=0.1, schedule="constant", pad=1, crop_offsets=3)  # of 80: 3 steps an epoch

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from smallloss.criterion.ledger import LossLedger
-from smallloss.learning import backend, checkpoint
-from smallloss.learning.limits import StepLimits, less_data, room
-from smallloss.learning.networks import (
+from smallloss.engine import backend, checkpoint
+from smallloss.engine.limits import StepLimits, less_data, room
+from smallloss.engine.networks import (
     Network,
     WeightAverage,
     build_optimiser,
@@ -22,13 +22,13 @@ from smallloss.learning.networks import (
     recompute_batchnorm,
     set_batchnorm_momentum,
 )
-from smallloss.learning.objective import Objective
-from smallloss.learning.recipe import Recipe
-from smallloss.learning.schedule import learning_rates
-from smallloss.learning.scoring import Scores, predict, probabilities, score
-from smallloss.learning.stepper import Stepper
-from smallloss.learning.task import Task
-from smallloss.learning.views import PLAIN, Inputs, Views, draw_views, plain_views
+from smallloss.engine.objective import Objective
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.schedule import learning_rates
+from smallloss.engine.scoring import Scores, predict, probabilities, score
+from smallloss.engine.stepper import Stepper
+from smallloss.engine.task import Task
+from smallloss.engine.views import PLAIN, Inputs, Views, draw_views, plain_views
 from smallloss.words import percent
 
 _FRESH_STATISTICS_BATCHES = 32

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from smallloss.data.dataset import Dataset
-from smallloss.learning.draws import Draws
-from smallloss.learning.views import PLAIN, Augmentation, Inputs, Views, draw_views, plain_views
+from smallloss.engine.draws import Draws
+from smallloss.engine.views import PLAIN, Augmentation, Inputs, Views, draw_views, plain_views
 
 CPU = torch.device("cpu")
 

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from smallloss.data.dataset import Dataset
+from smallloss.engine.draws import Draws
+from smallloss.engine.progress import Progress
 from smallloss.errors import InputError, TooFewError
-from smallloss.learning.draws import Draws
-from smallloss.learning.progress import Progress
 from smallloss.noise.answers import NONE
 from smallloss.record.folder import RunFolder
 

@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from smallloss.data.dataset import Dataset
+from smallloss.engine.draws import Draws
 from smallloss.errors import InputError
-from smallloss.learning.draws import Draws
 
 
 @dataclass(frozen=True)

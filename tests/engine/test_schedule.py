@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from smallloss.engine.schedule import learning_rates
 from smallloss.errors import InputError
-from smallloss.learning.schedule import learning_rates
 
 PAPER = {"milestones": (0.3, 0.6, 0.8), "factor": 0.02}
 

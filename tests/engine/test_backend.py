@@ -6,8 +6,8 @@ import torch
 from torch.backends import cudnn
 
 import smallloss as sl
+from smallloss.engine import backend
 from smallloss.integrations.scikit_learn import RSLClassifier
-from smallloss.learning import backend
 
 CUDA = torch.device("cuda")
 

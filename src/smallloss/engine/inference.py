@@ -9,12 +9,12 @@ import torch
 from smallloss.data.arrays import as_array, from_arrays
 from smallloss.data.dataset import Dataset
 from smallloss.data.seen import Seen
+from smallloss.engine.limits import less_data, room
+from smallloss.engine.networks import Network
+from smallloss.engine.scoring import probabilities
+from smallloss.engine.task import Task
+from smallloss.engine.views import PLAIN, Inputs, plain_views
 from smallloss.errors import InputError
-from smallloss.learning.limits import less_data, room
-from smallloss.learning.networks import Network
-from smallloss.learning.scoring import probabilities
-from smallloss.learning.task import Task
-from smallloss.learning.views import PLAIN, Inputs, plain_views
 
 
 def predict_probabilities(network: Network, seen: Seen, X: Any) -> np.ndarray:

@@ -10,10 +10,10 @@ from PIL import Image
 from smallloss.data import load
 from smallloss.data.arrays import from_arrays
 from smallloss.data.seen import Seen
+from smallloss.engine import embedding
+from smallloss.engine.embedding import KEPT, embedded, new_features
+from smallloss.engine.progress import Progress
 from smallloss.errors import InputError
-from smallloss.learning import embedding
-from smallloss.learning.embedding import KEPT, embedded, new_features
-from smallloss.learning.progress import Progress
 from smallloss.models.backbone import load_backbone
 
 CPU = torch.device("cpu")

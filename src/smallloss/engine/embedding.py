@@ -12,9 +12,9 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.npz import read_npz
 from smallloss.data.pictures import Target, read_pictures
 from smallloss.data.seen import Seen
+from smallloss.engine.progress import Progress
 from smallloss.errors import InputError
 from smallloss.files import write_npz
-from smallloss.learning.progress import Progress
 from smallloss.models.backbone import Backbone, Batch, load_backbone
 
 KEPT = "backbone.npz"  # what it is of, data and backbone, is what config.json says beside it

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import torch
 
+from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
-from smallloss.learning.recipe import Recipe
 
 _OUT_OF_MEMORY = ("CUDA error: out of memory", "ALLOC_FAILED")  # torch has no type for what its libraries lack
 

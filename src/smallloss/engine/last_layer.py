@@ -9,11 +9,11 @@ from sklearn.decomposition import PCA
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d
 
-from smallloss.learning.limits import less_data, room
-from smallloss.learning.networks import Network
-from smallloss.learning.scoring import chunks
-from smallloss.learning.task import Task
-from smallloss.learning.views import PLAIN, Inputs, plain_views
+from smallloss.engine.limits import less_data, room
+from smallloss.engine.networks import Network
+from smallloss.engine.scoring import chunks
+from smallloss.engine.task import Task
+from smallloss.engine.views import PLAIN, Inputs, plain_views
 
 COMPONENTS = 64
 LEARNT_FROM = 5000  # examples that the components are taken from

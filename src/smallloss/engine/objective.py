@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from torch import Tensor
 
-from smallloss.learning.networks import Network
-from smallloss.learning.views import Views
+from smallloss.engine.networks import Network
+from smallloss.engine.views import Views
 
 if TYPE_CHECKING:
-    from smallloss.learning.stage import Stage
+    from smallloss.engine.stage import Stage
 
 
 @dataclass

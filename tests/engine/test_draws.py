@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from smallloss.learning.draws import Draws, running_sum
+from smallloss.engine.draws import Draws, running_sum
 
 FEW = settings(max_examples=25, deadline=None)
 GOLDEN_BITS = [

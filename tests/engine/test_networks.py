@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from smallloss.learning.networks import (
+from smallloss.engine.networks import (
     Network,
     WeightAverage,
     build_optimiser,
@@ -15,7 +15,7 @@ from smallloss.learning.networks import (
     recompute_batchnorm,
     set_batchnorm_momentum,
 )
-from smallloss.learning.recipe import Recipe
+from smallloss.engine.recipe import Recipe
 
 CPU = torch.device("cpu")
 SGD = Recipe(optimiser="sgd", lr=0.1, momentum=0.9, weight_decay=0.01, schedule="constant")

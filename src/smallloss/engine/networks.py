@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from smallloss.learning.recipe import Recipe
+from smallloss.engine.recipe import Recipe
 from smallloss.models.ensemble import Ensemble
 
 _TORCH_MOMENTUM = 0.1  # of a BatchNorm that is given none

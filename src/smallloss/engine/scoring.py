@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from smallloss.learning.networks import Network
-from smallloss.learning.views import Inputs, Views
+from smallloss.engine.networks import Network
+from smallloss.engine.views import Inputs, Views
 
 _CHUNK_VALUES = 3 << 21  # input values at a time: 2,048 pictures of 32 x 32 x 3
 

@@ -14,12 +14,12 @@ from safetensors.torch import save
 from smallloss.data.arrays import as_array
 from smallloss.data.pictures import Target
 from smallloss.data.seen import Seen
+from smallloss.engine.embedding import new_features
+from smallloss.engine.inference import predict_probabilities
+from smallloss.engine.networks import Network
+from smallloss.engine.task import pick_device
 from smallloss.errors import InputError
 from smallloss.files import write_bytes
-from smallloss.learning.embedding import new_features
-from smallloss.learning.inference import predict_probabilities
-from smallloss.learning.networks import Network
-from smallloss.learning.task import pick_device
 from smallloss.models import build, names
 from smallloss.models.backbone import Backbone, load_backbone, name_of
 from smallloss.models.ensemble import Ensemble

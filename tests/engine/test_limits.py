@@ -10,13 +10,13 @@ from torch import nn
 
 from smallloss.criterion.ledger import LossLedger
 from smallloss.data.seen import Seen
+from smallloss.engine import inference
+from smallloss.engine import stage as stages
+from smallloss.engine.limits import StepLimits, room
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.stage import Stage
+from smallloss.engine.stepper import Stepper
 from smallloss.errors import InputError
-from smallloss.learning import inference
-from smallloss.learning import stage as stages
-from smallloss.learning.limits import StepLimits, room
-from smallloss.learning.recipe import Recipe
-from smallloss.learning.stage import Stage
-from smallloss.learning.stepper import Stepper
 from smallloss.methods.co_teaching import CoTeaching, Knobs
 from smallloss.methods.mixmatch import WeightedMixMatch
 from smallloss.methods.out_of_sample import HalfTraining

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from smallloss.learning.networks import Network, WeightAverage
-from smallloss.learning.objective import Batch, Objective, Plan
-from smallloss.learning.views import Inputs, Views
+from smallloss.engine.networks import Network, WeightAverage
+from smallloss.engine.objective import Batch, Objective, Plan
+from smallloss.engine.views import Inputs, Views
 
 _WARM_UP_STEPS = 3  # autotuning, lazy allocations and compilation must all lie before the capture
 

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 import smallloss as sl
 from smallloss.criterion.ledger import LossLedger
-from smallloss.learning import inference, views
-from smallloss.learning.progress import Progress
-from smallloss.learning.recipe import Recipe
-from smallloss.learning.stage import Stage
+from smallloss.engine import inference, views
+from smallloss.engine.progress import Progress
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.stage import Stage
 from smallloss.methods.supervised import Supervised
 
 RECIPE = Recipe(epochs=3, batch=32, lr=0.05, schedule="constant", ema=0.9, ema_batchnorm="recompute", pad=1,

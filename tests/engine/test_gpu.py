@@ -1,4 +1,4 @@
-"""The GPU path against the plain one. Runs under pytest, or alone: python tests/learning/test_gpu.py [of a name]"""
+"""The GPU path against the plain one. Runs under pytest, or alone: python tests/engine/test_gpu.py [of a name]"""
 
 import os
 import sys
@@ -15,10 +15,10 @@ import torch
 from smallloss import methods
 from smallloss.criterion.ledger import LossLedger
 from smallloss.data.dataset import Dataset
-from smallloss.learning.progress import Progress
-from smallloss.learning.recipe import Recipe
-from smallloss.learning.stage import Stage
-from smallloss.learning.task import Check, Task
+from smallloss.engine.progress import Progress
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.stage import Stage
+from smallloss.engine.task import Check, Task
 from smallloss.methods import presets
 from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
 from smallloss.methods.small_loss import Noise
