@@ -3,7 +3,7 @@
     python benchmarks/golden.py write golden.json      # before the change
     python benchmarks/golden.py check golden.json      # after it, on the same machine: which files of which run differ
 
-Runs of every method, with rates given and estimated, on pictures, a folder of them, a table of texts and one of numbers.
+Runs of every method, with rates given and estimated, on pictures, a folder of them, a table of texts and of numbers.
 """
 
 import argparse

@@ -158,8 +158,8 @@ def test_what_was_asked_for_can_be_asked_for_again(untrained, tmp_path):
 
     settings = {"beta": 0.1, "stage1.lr": 0.05}
     assert options(method="rsl_wm", epochs=3, seed=2, settings=settings, deterministic=True) == [
-        *("--method", "rsl_wm", "--epochs", "3", "--seed", "2", "--deterministic"),
-        *("--set", "beta=0.1", "--set", "stage1.lr=0.05"),
+        *("--method", "rsl_wm", "--epochs", "3", "--set", "beta=0.1", "--set", "stage1.lr=0.05"),
+        *("--seed", "2", "--deterministic"),
     ]
     assert options(backbone=lambda x: x.mean((2, 3))) == []  # which no command line could name
 

@@ -97,12 +97,13 @@ def _flag(parameter: inspect.Parameter, said: Arg | Opt) -> inspect.Parameter:
     """A parameter as typer takes it. A switch is given its name, lest it have a --no- twin."""
     default, keyword = parameter.default, inspect.Parameter.KEYWORD_ONLY
     if isinstance(said, Arg):
-        kind = Annotated[said.kind, _argument(said.value, said.help)]
-        return inspect.Parameter(parameter.name, keyword, annotation=kind)
-    kind = said.kind or (str if default is None else type(default))
+        argument = _argument(said.value, said.help)
+        return inspect.Parameter(parameter.name, keyword, annotation=Annotated[said.kind, argument])
+    kind: Any = said.kind or (str if default is None else type(default))
     names = [said.called(parameter.name)] if kind is bool or said.flag else []
     option = typer.Option(*names, metavar=said.value, help=said.help, rich_help_panel=said.panel, min=said.least)
-    kind = kind if default is not None or said.required else kind | None
+    if default is None and not said.required:
+        kind = kind | None
     return parameter.replace(
         annotation=Annotated[kind, option], kind=keyword,
         default=inspect.Parameter.empty if said.required else default,

@@ -57,12 +57,12 @@ def said_again(function: Callable[..., Any], values: Mapping[str, Any]) -> list[
     words: list[str] = []
     for parameter, said in declared(function):
         value = values[parameter.name]
-        if not isinstance(said, Opt) or not said.again or value == parameter.default:
+        if not isinstance(said, Opt) or not said.again:
             continue
         if isinstance(value, Mapping):
             pairs = [f"{key}={one}" for key, one in value.items() if isinstance(one, _SAID)]
             words += [word for pair in pairs for word in (said.called(parameter.name), pair)]
-        elif isinstance(value, _SAID):
+        elif isinstance(value, _SAID) and value != parameter.default:
             flag = said.called(parameter.name)
             words += [flag] if value is True else [flag, str(value)]
     return words

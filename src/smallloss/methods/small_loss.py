@@ -19,8 +19,7 @@ from smallloss.methods.supervised import Supervised
 from smallloss.models import build, copied
 from smallloss.noise.answers import found_wrong, pin
 from smallloss.noise.choose import select
-
-RELABELLED = "relabelled"
+from smallloss.record.run import RELABELLED
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ EXAMPLES, SELECTION, FEATURES, RESULT = "examples.parquet", "selection.npz", "fe
 _ESTIMATE, _LEDGER, _METRICS = "estimate.json", "ledger.npz", "metrics.jsonl"
 _PLAIN = ("evidence", "accuracy_on", "notes", "by_hand", "rates")
 _TIMES = ("seconds",)  # the same run gives the same bytes: times stand in metrics.jsonl alone
+RELABELLED = "relabelled"  # what learnt from all labels once more, the likely wrong ones as suggested
 _MANY = ("right", "agrees")  # a yes or no for each example
 
 
@@ -42,6 +43,10 @@ class Accuracy:
     mean_of_last_ten: float | None = None  # epochs; where nothing validates, and so none is the best
     agrees: np.ndarray | None = None  # with which labels of the held-out part: what is shipped is chosen by them
     true: TrueAccuracy | None = None  # where the labels it was taken by may be wrong
+    called: str = ""  # the method as its paper writes it
+
+    def __post_init__(self) -> None:
+        self.called = self.called or self.method
 
 
 class Shipped(NamedTuple):

@@ -6,9 +6,8 @@ from math import sqrt
 
 import numpy as np
 
-from smallloss import methods
 from smallloss.errors import InputError
-from smallloss.record.run import Accuracy, Shipped
+from smallloss.record.run import RELABELLED, Accuracy, Shipped
 
 REFERENCE = "cross_entropy"
 SHIP = ("best", "method")  # which classifier a run leaves behind
@@ -59,22 +58,24 @@ def choose_shipped(accuracies: Sequence[Accuracy], method: str, ship: str) -> Sh
     if asked.agrees is None or not held_out:
         return Shipped(method, "nothing is held out to choose by, and it is the method asked for")
     beside = {one.method: paired(asked.agrees, np.asarray(one.agrees)) for one in held_out}
+    names = {one.method: one.called for one in held_out}
     best = min(
         beside, key=lambda name: (beside[name].high >= 0, beside[name].value)
     )  # of those that are better, if any
     on, found = f"on {len(asked.agrees):,} held-out examples", beside[best]
     if found.high < 0 and ship == "best":
-        return Shipped(best, f"{methods.called(method)} is {found.words} {on}")
+        return Shipped(best, f"{asked.called} is {found.words} {on}")
     wish = ", as asked" if ship == "method" else ", and it is the method asked for" if found.low <= 0 else ""
-    return Shipped(method, f"{found.words}, beside {methods.called(best)}, {on}{wish}")
+    return Shipped(method, f"{found.words}, beside {names[best]}, {on}{wish}")
 
 
 def advice(accuracies: Sequence[Accuracy], *, sees_features: bool = False) -> list[str]:
     """What to do where a method is worse than plain cross entropy: it may have set too much aside."""
-    worse = [name for name, found in compare(accuracies).items() if found.high < 0 and name in methods.names()]
+    named = {one.method: one.called for one in accuracies}
+    worse = [name for name, found in compare(accuracies).items() if found.high < 0 and name != RELABELLED]
     features = "" if sees_features else "let the network see features (--features, --backbone), "
     return [
-        f"{methods.called(name)} is worse than {methods.called(REFERENCE)} on these data: too many right examples may "
+        f"{named[name]} is worse than {named[REFERENCE]} on these data: too many right examples may "
         f"have been set aside. Give lower noise rates (--noise-rate), check some by hand (smallloss audit), {features}"
         f"or use --method {REFERENCE}."
         for name in worse

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from smallloss import methods
 from smallloss.criterion.selection import precision_recall
 from smallloss.criterion.transition import margin
 from smallloss.record.examples import TRAIN
@@ -130,7 +129,7 @@ def accuracy_words(run: Run) -> list[str]:
     named = {one.method: one for one in run.accuracies}
     if not named:
         return []
-    said = [] if run.shipped is None else [f"{called(run.shipped.method)} is shipped: {run.shipped.why}."]
+    said = [] if run.shipped is None else [f"{called(run, run.shipped.method)} is shipped: {run.shipped.why}."]
     one = run.accuracies[0] if run.shipped is None else named[run.shipped.method]
     if one.true is not None:
         by_given = f"by the given labels, some of which may be wrong, it is {percent(one.last)}"
@@ -153,9 +152,11 @@ def ranked_by(run: Run) -> str:
     return printable(run.evidence + (", and answers by hand" if run.by_hand else ""))
 
 
-def called(name: str) -> str:
+def called(run: Run, name: str) -> str:
     """A method or stage as the paper writes it."""
-    return _STAGE1 if name == "stage1" else printable(methods.called(name))
+    if name == "stage1":
+        return _STAGE1
+    return printable(next((one.called for one in run.accuracies if one.method == name), name))
 
 
 def printable(text: str) -> str:

@@ -65,7 +65,7 @@ def _facts(run: Run) -> dict[str, Any]:
         "rows": list(zip(class_rows(run), sparklines(e, e.rows(TRAIN)), strict=True)),
         "known": e.true is not None,
         "accuracy_on": printable(run.accuracy_on),
-        "reference": called(REFERENCE),
+        "reference": called(run, REFERENCE),
         "methods": _methods(run),
         "taken": list(shares(run.accuracies)),
         "shipped": accuracy_words(run),
@@ -74,7 +74,7 @@ def _facts(run: Run) -> dict[str, Any]:
         "table": packed(run, min(BUDGET, _TABLE_AND_GALLERIES - pictures)),
         "classes_shown": CLASSES_SHOWN,
         "stages": [
-            {"name": called(stage), "curve": k % CURVES, "dashes": DASHES[k % len(DASHES)]}
+            {"name": called(run, stage), "curve": k % CURVES, "dashes": DASHES[k % len(DASHES)]}
             for k, stage in enumerate(_curves(run))
         ],
         "dashes": DASHES[1],
@@ -89,7 +89,7 @@ def _methods(run: Run) -> list[dict[str, Any]]:
     differences = compare(run.accuracies)
     return [
         {
-            "name": called(found.method),
+            "name": called(run, found.method),
             "true": true,
             "net": printable(found.net),
             "shares": taken,

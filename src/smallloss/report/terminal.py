@@ -116,12 +116,12 @@ def _methods(run: Run) -> "Table":
             no_wrap=True,
             style=how,
         )
-    table.add_column(f"compared with {called(REFERENCE)} (95 % interval)")
+    table.add_column(f"compared with {called(run, REFERENCE)} (95 % interval)")
     differences = compare(run.accuracies)
     for k, (found, *taken) in enumerate(zip(run.accuracies, *columns.values(), strict=True)):
         beside = differences[found.method].words if found.method in differences else ""
         numbers = (*true[k : k + 1], *map(percent, taken), f"{found.seconds:,.0f}")
-        table.add_row(*map(Text, (called(found.method), printable(found.net), *numbers)), beside)
+        table.add_row(*map(Text, (called(run, found.method), printable(found.net), *numbers)), beside)
     return table
 
 

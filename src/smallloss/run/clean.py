@@ -136,7 +136,8 @@ def clean(
         Any,
         Opt(
             "NAME",
-            f"{PRIOR}known with --noise, taken from T, or estimated with the rates; otherwise classes are not balanced.",
+            f"{PRIOR}known with --noise, taken from T, or estimated with the rates; otherwise classes are not "
+            "balanced.",
             "Noise",
         ),
     ] = None,
@@ -171,7 +172,8 @@ def clean(
         Any,
         Opt(
             "NAME",
-            f"Network to train: {', '.join(nets.names())}. If left out, the preset's for pictures, mlp for anything else.",
+            f"Network to train: {', '.join(nets.names())}. If left out, the preset's for pictures, mlp for anything "
+            "else.",
             "Training",
         ),
     ] = None,

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from smallloss import methods
 from smallloss.criterion.selection import Selection
 from smallloss.engine.inference import outputs
 from smallloss.engine.stage import Fitted
@@ -58,9 +59,9 @@ def accuracy_of(task: Task, name: str, learned: Learned, true: ByTrueLabels | No
     judges = fitted.network.module
     several = f"{len(judges.members)} x " if isinstance(judges, Ensemble) else ""
     found = Accuracy(
-        name, best, fitted.last[on], fitted.seconds, predicted == at.labels, f"{several}{net_name(learned.net)}", ten
-    )
-    found.agrees = agrees
+        name, best, fitted.last[on], fitted.seconds, predicted == at.labels, f"{several}{net_name(learned.net)}", ten,
+        agrees, called=methods.called(name),
+    )  # fmt: skip
     if true is not None and on == "validation":
         found.true = true(at.index, predicted)
     return found

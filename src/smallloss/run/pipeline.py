@@ -19,13 +19,13 @@ from smallloss.errors import InputError, TooFewError
 from smallloss.files import place
 from smallloss.methods import fitting
 from smallloss.methods.presets import Settings, idle
-from smallloss.methods.small_loss import RELABELLED, Noise, choose, retrain_relabelled, try_nets, try_views
+from smallloss.methods.small_loss import Noise, choose, retrain_relabelled, try_nets, try_views
 from smallloss.methods.unknown_noise import learn_noise, verdict_of
 from smallloss.noise.verdict import require_promise
 from smallloss.options import said_again
 from smallloss.record.examples import Examples
 from smallloss.record.folder import RunFolder
-from smallloss.record.run import Run
+from smallloss.record.run import RELABELLED, Run
 from smallloss.report.compare import SHIP, choose_shipped
 from smallloss.run.clean import CleanRun, clean
 from smallloss.run.explain import choices, say
