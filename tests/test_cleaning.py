@@ -6,14 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
-from smallloss.report.summary import notes
 
 import smallloss as sl
 from smallloss.auditing.session import audit, read_back
 from smallloss.data import from_arrays, load
 from smallloss.data.duplicates import duplicate_groups
 from smallloss.errors import InputError
-from smallloss.record.examples import examples_table
+from smallloss.report.facts import notes
 from smallloss.run.prepare import divide
 
 
@@ -180,7 +179,7 @@ def test_answers_by_hand_are_called_what_they_are(tmp_path):
         in said
     )
     assert "never seen" not in said
-    assert "never seen" not in examples_table(run.result)["reason"][:7]
+    assert "never seen" not in run.result.examples.table()["reason"][:7]
 
 
 def test_a_file_of_rates_holds_the_quota_back_by_their_upper_ends(tmp_path):

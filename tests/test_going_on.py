@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smallloss import run_folder
 from smallloss.cli import main
 from smallloss.errors import InputError
 from smallloss.methods import presets
+from smallloss.record import folder as folders
 from smallloss.record.folder import RunFolder, read_config
 
 RECIPE = {"lr": 0.1, "epochs": 3}
@@ -65,7 +65,7 @@ def test_a_setting_may_change_until_a_stage_was_trained_by_it(stages, free, name
 
 
 def test_every_group_of_settings_has_its_stage():
-    assert {*presets._GROUPS} - {"stage1"} <= {*run_folder._FIRST_USED}
+    assert {*presets._GROUPS} - {"stage1"} <= {*folders._FIRST_USED}
 
 
 def test_only_settings_may_change(tmp_path):

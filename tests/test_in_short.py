@@ -58,5 +58,5 @@ def test_a_run(tmp_path):
     assert first == f"<CleanRun of arrays: 120 examples, 24 of them held out; {wrong} likely wrong, {kept} kept"
     assert verdict == run.verdict.headline
     assert report == f"report: {tmp_path / 'run' / 'report.html'}>"
-    assert repr(run.result) == f"<Result of {first.removeprefix('<CleanRun of ')}\n{verdict}>"
+    assert repr(run.result) == f"<Run of {first.removeprefix('<CleanRun of ')}\n{verdict}>"
     assert len(repr(run.learned.selection)) < 200

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from smallloss.finished import read_finished
-from smallloss.report.stored import read_result
 
 import smallloss as sl
 from smallloss.cli import main
 from smallloss.data import from_arrays
 from smallloss.errors import InputError
-from smallloss.record.examples import examples_table
+from smallloss.record.examples import Examples
+from smallloss.record.run import Run
 from smallloss.report.page import page
 
 SPOILT = {"rsl.lr": 1e-9}  # RSL's network stays as it was drawn
@@ -30,8 +29,7 @@ def blobs(n: int = 400, noise: float = 0.2) -> tuple[np.ndarray, np.ndarray, np.
 
 
 def predictions(folder: Path) -> np.ndarray:
-    _, table = read_finished(folder)
-    return np.array(table.column("predicted_label").to_pylist()).astype(int)
+    return Run.read(folder).examples.table()["predicted_label"].astype(int)
 
 
 def test_a_method_that_is_clearly_worse_is_not_shipped(tmp_path, capsys):
@@ -91,8 +89,10 @@ def test_suggestions_come_from_the_network_that_did_not_learn_the_wrong_labels(t
     """Plain cross entropy, long enough, says again what it has learnt."""
     x, y, true = blobs(200)
     rsl = sl.clean((x, y), tmp_path / "forced", noise_rate=0.2, epochs=8, ship="method")
-    rsl.result.suggested, rsl.result.predicted = rsl.result.predicted, y
-    table = examples_table(rsl.result)
+    shown, before = rsl.result, rsl.result.examples
+    table = Examples.of(
+        shown.dataset, shown.parts, y, before.mean_loss, before.probability, seen_instead=before.predicted
+    ).table()  # fmt: skip
     flagged = table["is_label_issue"]
     assert np.array_equal(table["predicted_label"].astype(int), y)
     named = np.array([name is not None for name in table["suggested_label"]])
@@ -103,9 +103,7 @@ def test_suggestions_come_from_the_network_that_did_not_learn_the_wrong_labels(t
 def test_a_page_read_back_is_the_same_where_the_method_is_not_shipped(tmp_path):
     x, y, _ = blobs(200)
     run = sl.clean((x, y), tmp_path / "run", noise_rate=0.2, epochs=8, settings=SPOILT)
-    config, table = read_finished(tmp_path / "run")
-    columns = {name: np.asarray(table.column(name)) for name in table.column_names}
-    again = read_result(tmp_path / "run", config, run.result.dataset, columns, run.result.parts, run.result.verdict)
+    again = Run.read(tmp_path / "run").shown_with(run.result.dataset)
     assert page(again) == (tmp_path / "run" / "report.html").read_text()
 
 

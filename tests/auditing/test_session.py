@@ -234,7 +234,7 @@ def test_answers_on_held_out_examples_tell_the_accuracy_and_no_rate(folder: Path
     run = read_run(folder)
     assert result.accuracy is not None
     assert result.accuracy.answered == 60
-    assert result.accuracy.low <= (run.predicted == truths())[run.held_out].mean() <= result.accuracy.high
+    assert result.accuracy.low <= (run.run.examples.predicted == truths())[run.held_out].mean() <= result.accuracy.high
     assert result.rates.sampled == 0
     assert "Accuracy of the classifier:" in str(result)
     assert len(result.heard.asked(HELD_OUT)) == 60

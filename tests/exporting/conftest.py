@@ -1,6 +1,5 @@
-"""A run as `clean` leaves it, and what looks at an export from outside. Helpers are fixtures, for tests import none."""
+"""A run as `clean` leaves it, and what looks at an export from outside."""
 
-import csv
 import os
 import subprocess
 import sys
@@ -12,12 +11,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import made as by_hand
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
-from smallloss.files import write_json, write_npz
-from smallloss.noise.choose import select
-from smallloss.record.examples import write_examples
-from smallloss.record.run import Part, Result
 
 
 def _write_run(
@@ -40,26 +36,10 @@ def _write_run(
     score = place / size
     predicted = np.where(place == size - 2, (data.labels + 1) % len(data.classes), data.labels)
     score[0] = np.nan
-    parts = []
-    for split, index in (("train", np.flatnonzero(place != 2)), ("held out", np.flatnonzero(place == 2))):
-        names = np.array(data.classes, dtype=object)
-        rate = 0.2 if split == "train" else 0.0
-        part = select(score[index], names[data.labels[index]], rate, classes=names)
-        parts.append(Part(split, index, part))
-    result = Result(
-        data, parts, score, predicted, "mean_loss", None, [], "", [], {}, probability=np.linspace(0.5, 1, n),
-        pins=pins or {},
-    )  # fmt: skip
-    facts: dict[str, Any] = {"name": data.name, "fingerprint": data.fingerprint(), "examples": n}
-    folder.mkdir()
-    facts |= {name: text for name, text in (("source", source), ("label", label)) if text}
-    write_json(folder / "config.json", {"smallloss_run": 1, "data": facts})
-    chosen = parts[0].selection
-    columns = {"index": parts[0].index, "selected": chosen.mask, "rank_in_class": chosen.rank_in_class}
-    columns |= {"classes": np.array(data.classes), "noise_rate": np.asarray(chosen.quota.noise_rate)}
-    write_npz(folder / "selection.npz", columns)
-    write_examples(result, folder)
-    return folder
+    splits = (("train", place != 2, 0.2), ("held out", place == 2, 0.0))
+    parts = [by_hand.part_of(data, split, np.flatnonzero(some), score, rate) for split, some, rate in splits]
+    run = by_hand.run_of(data, parts, predicted, score, probability=np.linspace(0.5, 1, n), pins=pins)
+    return by_hand.write_run(folder, run, data={"source": source, "label": label})
 
 
 def _write_pictures(root: Path, classes: list[str], each: int = 10) -> Path:
@@ -77,11 +57,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     place = tmp_path_factory.mktemp("made")
     pictures = _write_pictures(place / "pictures", ["bird", "cat", "dog"])
     return _write_run(place / "run", load(pictures)), pictures
-
-
-def _rows_of(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def _files_in(folder: Path) -> dict[str, Path]:
@@ -107,7 +82,7 @@ def write_pictures() -> Callable[..., Any]:
 @pytest.fixture(scope="session")
 def rows_of() -> Callable[..., Any]:
     """The rows of a csv file as anybody's reader sees them."""
-    return _rows_of
+    return by_hand.rows_of
 
 
 @pytest.fixture(scope="session")

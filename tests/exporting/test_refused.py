@@ -158,6 +158,6 @@ def test_nothing_left_to_export(made, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(made[0], run)
     columns = read_table(run / "examples.parquet").to_pydict()
-    write_table(run / "examples.parquet", columns | {"is_label_issue": [True] * 30})
+    write_table(run / "examples.parquet", columns | {"reason": ["likely wrong"] * 30})
     with pytest.raises(InputError, match=r"No example of .* is left"):
         export(run, tmp_path / "a.csv", "csv")

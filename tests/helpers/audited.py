@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from made import part_of, rows_of, write_run
+from made import run_of as run_by_hand
 from smallloss.auditing.run import read_run
 from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.transition import structured
 from smallloss.data.dataset import Dataset
-from smallloss.files import write_json, write_npz
-from smallloss.noise.answers import found_wrong, pin
-from smallloss.noise.choose import select
-from smallloss.record.examples import ranked_columns, write_examples
-from smallloss.record.run import HELD_OUT, TRAIN, Part, Result
+from smallloss.record.examples import HELD_OUT, TRAIN
 
 CLASSES = ("cat", "=dog", "bird\n2")
 N, TRAINED_ON = 600, 480
@@ -38,38 +36,20 @@ def run_of(
     data = Dataset(pictures, labels, CLASSES, name="pets", ids=ids, true_labels=truth)
     score = (0 if blind else 1) * (labels != truth) + 0.1 * rng.random(N)
     trained_on = np.sort(rng.permutation(N)[:TRAINED_ON])
-    names, known = np.array(CLASSES), known or {}
-    parts = []
-    for split, rows in ((TRAIN, trained_on), (HELD_OUT, np.setdiff1d(np.arange(N), trained_on))):
-        pins = {int(np.flatnonzero(rows == row)[0]): true for row, true in known.items() if row in rows}
-        wrong = found_wrong(labels[rows], pins)
-        scores = pin(score[rows], labels[rows], pins)
-        parts.append(Part(split, rows, select(scores, names[labels[rows]], RATE, classes=names, known_wrong=wrong)))
+    splits = ((TRAIN, trained_on), (HELD_OUT, np.setdiff1d(np.arange(N), trained_on)))
+    parts = [part_of(data, split, rows, score, RATE, known) for split, rows in splits]
     predicted = np.where(rng.random(N) < 0.1, labels, truth)
-    result = Result(
-        data, parts, score, predicted, "mean_loss", None, [], "", [], {}, pins=known, probability=np.full(N, 0.9)
-    )  # type: ignore[arg-type]
-    folder.mkdir()
-    facts = {"name": data.name, "fingerprint": data.fingerprint(), "examples": N, "source": None, "label": None}
-    config = {"smallloss_run": 1, "data": facts, "noise": noise, "corrections": sorted(known.items()), "method": "rsl"}
-    write_json(folder / "config.json", config)
-    chosen = parts[0].selection
-    columns = {"index": trained_on, "selected": chosen.mask, "rank_in_class": chosen.rank_in_class}
-    write_npz(folder / "selection.npz", columns | {"classes": names, "noise_rate": np.array(RATE)})
-    ranked, _ = ranked_columns(parts, N)
-    before = {name: ranked[name] for name in ("label_score", "selected")}
-    write_npz(folder / "features.npz", before | {"features": np.eye(3)[truth] + 0.3 * rng.normal(size=(N, 3))})
-    write_examples(result, folder)
+    run = run_by_hand(data, parts, predicted, score, pins=known, probability=np.full(N, 0.9))
+    features = np.eye(3)[truth] + 0.3 * rng.normal(size=(N, 3))
+    write_run(
+        folder, run, features, data={"source": None, "label": None}, noise=noise,
+        corrections=sorted((known or {}).items()), method="rsl",
+    )  # fmt: skip
     return data
 
 
 def truths() -> np.ndarray:
     return np.arange(N) % 3
-
-
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
+from made import part_of, run_of
 from smallloss.data.dataset import Dataset
-from smallloss.noise.choose import select
 from smallloss.noise.verdict import check
-from smallloss.record.examples import Examples, Part
 from smallloss.record.run import Accuracy, Run
 
 HOSTILE = (
@@ -33,30 +32,26 @@ def result() -> Run:
     loss = np.array([0.5, 0.1, 0.7, 2.0, 0.6, 0.2, np.nan, 0.3, 3.0, np.nan])
     pixels = np.arange(10 * 4 * 4 * 3, dtype=np.uint8).reshape(10, 4, 4, 3)
     data = Dataset(pixels, labels, ("cat", "dog"), name="pets", ids=[f"{k}.png" for k in range(10)], true_labels=truth)
-    names = np.array(data.classes)
     parts = [
-        Part(split, index, select(loss[index], names[labels[index]], noise_rate=rate, beta=0, classes=names))
-        for split, index, rate in (
-            ("train", np.array([8, 1, 0, 3, 7, 5]), 1 / 3),
-            ("held out", np.array([4, 2]), 0.0),
-        )
+        part_of(data, "train", [8, 1, 0, 3, 7, 5], loss, 1 / 3, beta=0),
+        part_of(data, "held out", [4, 2], loss, 0.0, beta=0),
     ]
     right = np.arange(40) < 20
     accuracies = [
-        Accuracy("cross_entropy", 0.55, 0.5, 1.5, right, "preact-resnet-18"),
-        Accuracy("rsl", 0.5, 0.5, 2.0, right[::-1], "resnet-9"),
-        Accuracy("rsl_wm", 0.9, 0.9, 1234.6, np.arange(40) < 36, "resnet-9"),
+        Accuracy("cross_entropy", 0.55, 0.5, 1.5, right, "preact-resnet-18", called="Cross Entropy"),
+        Accuracy("rsl", 0.5, 0.5, 2.0, right[::-1], "resnet-9", called="RSL"),
+        Accuracy("rsl_wm", 0.9, 0.9, 1234.6, np.arange(40) < 36, "resnet-9", called="RSL_WM"),
     ]
     history = [
         {"stage": stage, "epoch": epoch, "loss": 1.0, "seconds": 0.123456, **test}
         for stage in ("stage1", "rsl_wm")
         for epoch, test in enumerate(({}, {"test": 0.5}, {"test": 0.9}))
     ]
-    return Run(
-        examples=Examples.of(data, parts, np.array([0, 0, 1, 1, 0, 1, -1, 1, 0, -1]), loss),
-        noise_rate=np.full(2, 1 / 3),
-        dataset=data,
-        parts=parts,
+    return run_of(
+        data,
+        parts,
+        [0, 0, 1, 1, 0, 1, -1, 1, 0, -1],
+        loss,
         evidence="mean_loss over stage 1",
         verdict=check([[0.7, 0.3], [0.3, 0.7]], data.classes),
         accuracies=accuracies,
@@ -78,12 +73,11 @@ def hostile() -> Run:
     features = np.zeros((n, 2), np.float32)
     data = Dataset(features, labels, HOSTILE, name="</title><script>alert(1)</script>", ids=ids)
     T = np.full((len(HOSTILE), len(HOSTILE)), 1 / len(HOSTILE))
-    part = Part("train", np.arange(n), select(loss, np.array(HOSTILE)[labels], noise_rate=0.3, classes=HOSTILE))
-    return Run(
-        examples=Examples.of(data, [part], (labels + 1) % len(HOSTILE), loss),
-        noise_rate=np.full(len(HOSTILE), 0.3),
-        dataset=data,
-        parts=[part],
+    return run_of(
+        data,
+        [part_of(data, "train", np.arange(n), loss, 0.3)],
+        (labels + 1) % len(HOSTILE),
+        loss,
         evidence="[red]<i>loss</i>",
         verdict=check(T, HOSTILE),
         accuracies=[Accuracy("[bold]<u>$m^$", 0.5, 0.5, 1.0, np.ones(3, bool), "<b>[/net]\n")],

@@ -12,6 +12,7 @@ from smallloss.record.run import Accuracy
 from smallloss.report.compare import Difference, advice, choose_shipped, compare, score_interval
 
 Z = 1.959963984540054
+CALLED = {"cross_entropy": "Cross Entropy", "rsl": "RSL", "relabelled": "relabelled"}
 
 
 @st.composite
@@ -95,9 +96,12 @@ def test_every_method_beside_cross_entropy() -> None:
 
 def test_where_a_method_is_worse_the_reader_is_told_what_to_do() -> None:
     right = np.arange(100) < 90
-    plain = Accuracy("cross_entropy", None, 0.9, 1.0, right)
-    assert advice([plain, Accuracy("rsl", None, 0.9, 1.0, right)]) == []
-    (said,) = advice([plain, Accuracy("rsl", None, 0.5, 1.0, right & (np.arange(100) < 50))])
+    plain, alike, worse = (
+        Accuracy(name, None, 0.9, 1.0, right & (np.arange(100) < n), called=CALLED[name])
+        for name, n in (("cross_entropy", 100), ("rsl", 100), ("rsl", 50))
+    )
+    assert advice([plain, alike]) == []
+    (said,) = advice([plain, worse])
     assert said.startswith("RSL is worse than Cross Entropy on these data: too many right examples may have been set")
     assert "or use --method cross_entropy." in said
 
@@ -113,7 +117,8 @@ def test_other_examples_cannot_be_compared() -> None:
 
 
 def held_out(method: str, right: int, n: int = 100) -> Accuracy:
-    return Accuracy(method, None, right / n, 0, np.ones(3, bool), agrees=np.arange(n) < right)
+    agrees = np.arange(n) < right
+    return Accuracy(method, None, right / n, 0, np.ones(3, bool), agrees=agrees, called=CALLED[method])
 
 
 @pytest.mark.parametrize(

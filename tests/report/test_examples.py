@@ -6,23 +6,18 @@ from pyarrow import parquet
 
 from smallloss.data.dataset import Unreadable
 from smallloss.noise.answers import NONE
-from smallloss.noise.choose import select
-from smallloss.record.examples import examples_table, mark, write_examples
-from smallloss.record.run import Result
+from smallloss.record.examples import COLUMNS, NOBODY, Examples
+from smallloss.record.run import Run
 
-COLUMNS = [
-    *("is_label_issue", "label_score", "given_label", "predicted_label"),
-    *("id", "index", "split", "score", "mean_loss", "rank_in_class", "quota", "cutoff", "weight"),
-    *("selected", "reason", "true_label"),
-]
+ONLY_SOMETIMES = ("suggested_label", "predicted_probability", "audit_answer", "audited_label", "true_label")
 
 
-def test_one_row_per_input_example_in_input_order(result: Result) -> None:
-    table = examples_table(result)
-    assert list(table) == COLUMNS
+def test_one_row_per_input_example_in_input_order(result: Run) -> None:
+    table = result.examples.table()
+    assert list(table) == [one.name for one in COLUMNS if one.name not in ONLY_SOMETIMES] + ["true_label"]
     assert all(len(column) == 10 for column in table.values())
     assert list(table["index"]) == list(range(10))
-    assert table["id"] == [f"{k}.png" for k in range(10)]
+    assert table["id"].tolist() == [f"{k}.png" for k in range(10)]
     train, held = "train", "held out"
     assert list(table["split"]) == [train, train, held, train, held, train, "", train, train, ""]
     assert list(table["given_label"]) == ["cat", "cat", "dog", "cat", "cat", "dog", "cat", "dog", "dog", "dog"]
@@ -35,20 +30,19 @@ def test_one_row_per_input_example_in_input_order(result: Result) -> None:
         *("kept", "never seen", "kept", "likely wrong", "never seen"),
     ]
     assert list(table["selected"]) == [reason == "kept" for reason in table["reason"]]
-    np.testing.assert_array_equal(table["score"], result.mean_loss)
+    np.testing.assert_array_equal(table["score"], result.examples.mean_loss)
     np.testing.assert_array_equal(table["cutoff"], [0.5, 0.5, 0.7, 0.5, 0.6, 0.3, np.nan, 0.3, 0.3, np.nan])
     assert np.isnan(table["label_score"][[6, 9]]).all()
 
 
-def test_true_label_only_where_it_is_known(hostile: Result) -> None:
-    assert list(examples_table(hostile)) == COLUMNS[:-1]
+def test_true_label_only_where_it_is_known(hostile: Run) -> None:
+    assert "true_label" not in hostile.examples.table()
 
 
-def test_parquet_keeps_the_table_and_csv_the_rows(result: Result, tmp_path) -> None:
-    paths = write_examples(result, tmp_path)
-    assert [path.name for path in paths] == ["examples.parquet", "examples.csv"]
+def test_parquet_keeps_the_table_and_csv_the_rows(result: Run, tmp_path) -> None:
+    result.examples.write(tmp_path)
     stored = parquet.read_table(tmp_path / "examples.parquet").to_pydict()
-    for name, column in examples_table(result).items():
+    for name, column in result.examples.table().items():
         np.testing.assert_array_equal(np.array(stored[name]), np.array(column))
     with (tmp_path / "examples.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -56,8 +50,8 @@ def test_parquet_keeps_the_table_and_csv_the_rows(result: Result, tmp_path) -> N
     assert rows[6]["label_score"] == rows[6]["predicted_label"] == rows[6]["cutoff"] == ""
 
 
-def test_hostile_names_survive_and_are_no_formulas(hostile: Result, tmp_path) -> None:
-    write_examples(hostile, tmp_path)
+def test_hostile_names_survive_and_are_no_formulas(hostile: Run, tmp_path) -> None:
+    hostile.examples.write(tmp_path)
     stored = parquet.read_table(tmp_path / "examples.parquet").to_pydict()
     assert stored["given_label"][:8] == list(hostile.dataset.classes)
     assert stored["id"][0] == "not-unicode-\\udcff.png"
@@ -68,7 +62,7 @@ def test_hostile_names_survive_and_are_no_formulas(hostile: Result, tmp_path) ->
     assert rows[4]["given_label"] == "new\nline\x1b[31m"
 
 
-def test_what_cannot_be_read_is_listed_in_its_place(result: Result, tmp_path) -> None:
+def test_what_cannot_be_read_is_listed_in_its_place(result: Run, tmp_path) -> None:
     """First, two in a row, and last; the rows of the others are as they were."""
     lost = {
         "first.png": Unreadable("no picture", "cat", before=0),
@@ -76,12 +70,12 @@ def test_what_cannot_be_read_is_listed_in_its_place(result: Result, tmp_path) ->
         "two.png": Unreadable("cut short", "=emu", before=4),
         "last.png": Unreadable("no picture", "dog", before=10),
     }
-    write_examples(replace(result, dataset=replace(result.dataset, unreadable=lost)), tmp_path)
+    replace(result.examples, unreadable=lost).write(tmp_path)
     rows = parquet.read_table(tmp_path / "examples.parquet").to_pylist()
     ids = [f"{k}.png" for k in range(10)]
     assert [row["id"] for row in rows] == ["first.png", *ids[:4], "one.png", "two.png", *ids[4:], "last.png"]
     (tmp_path / "plain").mkdir()
-    write_examples(result, tmp_path / "plain")
+    result.examples.write(tmp_path / "plain")
     plain = parquet.read_table(tmp_path / "plain" / "examples.parquet").to_pylist()
     # as text: NaN is not equal to itself
     assert str([row for row in rows if row["id"] not in lost]) == str(plain)
@@ -99,19 +93,33 @@ def test_what_cannot_be_read_is_listed_in_its_place(result: Result, tmp_path) ->
     assert first["index"] == first["label_score"] == first["mean_loss"] == first["predicted_label"] == ""
 
 
-def test_answers_by_hand_are_marked() -> None:
-    labels = np.array([0, 0, 0, 0, 1, 1, 1, 1])
-    score = np.array([0.1, 0.2, 0.3, 9.0, 0.1, 0.2, 0.3, 0.4])
-    table = select(score, labels, 0.2).table()
-    table["reason"] = table["reason"].astype(object)
-    mark(table, labels, ["cat", "dog"], {3: 0, 0: 1, 4: NONE})
-    assert table["audited_label"].tolist() == ["dog", None, None, "cat", None, None, None, None]
-    assert table["audit_answer"].tolist() == ["wrong", None, None, "right", "none", None, None, None]
-    assert table["is_label_issue"][[0, 3, 4]].tolist() == [True, False, True]
-    assert table["label_score"][[0, 3, 4]].tolist() == [0, 1, 0]
-    assert table["reason"][[0, 3, 4]].tolist() == [
+def test_answers_by_hand_are_marked(result: Run) -> None:
+    """Of cats 3 is likely wrong, of dogs 8; 0 and 5 are kept."""
+    cat, dog = 0, 1
+    answered = result.examples.answered({3: cat, 0: dog, 5: NONE})
+    table = answered.table()
+    assert table["audited_label"].tolist() == ["dog", None, None, "cat", *[None] * 6]
+    assert table["audit_answer"].tolist() == ["wrong", None, None, "right", None, "none", *[None] * 4]
+    assert table["is_label_issue"][[0, 3, 5]].tolist() == [True, False, True]
+    assert table["label_score"][[0, 3, 5]].tolist() == [0, 1, 0]
+    assert table["reason"][[0, 3, 5]].tolist() == [
         "corrected by hand",
         "set aside for safety",
         "none of the classes, by hand",
     ]
     assert not table["selected"][0]
+    assert table["weight"][[0, 5]].tolist() == [0, 0]
+
+
+def test_what_is_written_is_what_is_read(result: Run, hostile: Run, tmp_path) -> None:
+    """Answers, suggestions and what could not be read included, whatever the classes are called."""
+    lost = {"lost.png": Unreadable("", "=emu", before=4)}
+    whole = replace(result.examples, probability=np.linspace(0.5, 1, 10), unreadable=lost).answered({3: 0, 5: NONE})
+    names = replace(hostile.examples, probability=np.full(160, 0.5))
+    for examples in (whole, names):
+        examples.write(tmp_path)
+        again = Examples.read(tmp_path / "examples.parquet", examples.classes)
+        assert str(again.with_unreadable()) == str(examples.with_unreadable())
+        for name in ("label", "suggested", "split", "reason", "rank", "answer", "true"):
+            np.testing.assert_array_equal(getattr(again, name), getattr(examples, name), err_msg=name)
+    assert whole.suggested[[3, 8]].tolist() == [NOBODY, 0]

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from made import part_of, run_of
 from smallloss.data.dataset import Dataset, Unreadable
-from smallloss.noise.choose import select
-from smallloss.noise.verdict import judge
-from smallloss.record.run import Part, Result
+from smallloss.record.run import Run
 from smallloss.report import page as pages
 from smallloss.report.packed import BUDGET, Packed, packed
 from smallloss.report.page import page
@@ -32,7 +31,7 @@ def columns(table: Packed) -> dict[str, list[Any]]:
     return found
 
 
-def many(n: int, classes: int = 10, **more: Any) -> Result:
+def many(n: int, classes: int = 10) -> Run:
     """n pictures of pure noise, which nothing can compress, under ids as long as real paths are."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, classes, n)
@@ -41,28 +40,13 @@ def many(n: int, classes: int = 10, **more: Any) -> Result:
     ids = [f"train/{names[k]}/IMG_2024{i:06d}_{random[i]:08x}.jpeg" for i, k in enumerate(labels)]
     noise = np.broadcast_to(rng.integers(0, 256, (96, 96, 3), np.uint8), (n, 96, 96, 3))
     loss = rng.exponential(size=n)
-    parts = [
-        Part(split, rows, select(loss[rows], labels[rows], noise_rate=0.3, classes=np.arange(classes)))
-        for split, rows in (("train", np.arange(n * 4 // 5)), ("held out", np.arange(n * 4 // 5, n)))
-    ]
     data = Dataset(noise, labels, names, ids=ids)
-    return Result(
-        dataset=data,
-        parts=parts,
-        mean_loss=loss,
-        predicted=rng.integers(0, classes, n),
-        evidence="mean_loss over stage 1",
-        verdict=judge(parts[0].selection),
-        accuracies=[],
-        accuracy_on="",
-        history=[],
-        settings={},
-        probability=rng.random(n),
-        **more,
-    )
+    splits = {"train": np.arange(n * 4 // 5), "held out": np.arange(n * 4 // 5, n)}
+    parts = [part_of(data, split, rows, loss, 0.3) for split, rows in splits.items()]
+    return run_of(data, parts, rng.integers(0, classes, n), loss, probability=rng.random(n))
 
 
-def test_every_example_with_what_became_of_it(result: Result) -> None:
+def test_every_example_with_what_became_of_it(result: Run) -> None:
     table = packed(result)
     found = columns(table)
     assert (table.rows, table.total) == (10, 10)
@@ -77,12 +61,13 @@ def test_every_example_with_what_became_of_it(result: Result) -> None:
     assert found["true label"][3] == "dog"
     assert found["label score"][3] < 500 < found["label score"][1]
     assert "probability" not in found
-    assert columns(packed(replace(result, probability=np.full(10, 0.25))))["probability"] == [250] * 10
+    sure = replace(result.examples, probability=np.full(10, 0.25))
+    assert columns(packed(replace(result, examples=sure)))["probability"] == [250] * 10
 
 
-def test_what_could_not_be_read_is_there_too(result: Result) -> None:
+def test_what_could_not_be_read_is_there_too(result: Run) -> None:
     lost = {"broken\n.png": Unreadable("cut short", "dog", 3), "odd.png": Unreadable("empty", "owl", 3)}
-    table = packed(replace(result, dataset=replace(result.dataset, unreadable=lost)))
+    table = packed(replace(result, examples=replace(result.examples, unreadable=lost)))
     found = columns(table)
     assert (table.rows, table.total) == (12, 12)
     assert found["id"][10:] == ["broken\\n.png", "odd.png"]
@@ -91,7 +76,7 @@ def test_what_could_not_be_read_is_there_too(result: Result) -> None:
     assert found["label score"][10:] == found["rank"][10:] == found["predicted"][10:] == [None, None]
 
 
-def test_what_cannot_be_printed_is_escaped(hostile: Result) -> None:
+def test_what_cannot_be_printed_is_escaped(hostile: Run) -> None:
     found = columns(packed(hostile))
     assert found["id"][0] == "not-unicode-\\udcff.png"
     assert found["id"][4] == "new\\nline\\x1b[31m 4"
@@ -99,7 +84,7 @@ def test_what_cannot_be_printed_is_escaped(hostile: Result) -> None:
     assert len(found["label"][7]) == 200
 
 
-def test_text_is_there_where_it_is_what_a_reader_knows(result: Result) -> None:
+def test_text_is_there_where_it_is_what_a_reader_knows(result: Run) -> None:
     features = np.zeros((10, 2), np.float32)
     data = replace(result.dataset, inputs=features, normalisation=None, kind="", shown=["x" * 500] * 10)
     found = columns(packed(replace(result, dataset=data)))

@@ -11,17 +11,18 @@ import matplotlib
 import numpy as np
 import pytest
 from PIL import Image
-from smallloss.report.summary import table_rows
 
+from made import part_of, run_of
 from smallloss.criterion.ledger import LossLedger
+from smallloss.data.dataset import Dataset
 from smallloss.noise.accuracy import TrueAccuracy
-from smallloss.noise.choose import select
 from smallloss.noise.estimate import estimate
 from smallloss.noise.intervals import Interval
 from smallloss.noise.verdict import Checked, judge
-from smallloss.record.run import Part, Result, Shipped
+from smallloss.record.run import Run, Shipped
 from smallloss.report import page as pages
 from smallloss.report.page import page, write_page
+from smallloss.report.facts import table_rows
 from smallloss.report.pictures import LONGEST_SIDE, borderline, embedded, gallery, thumbnail
 from smallloss.report.plots import loss_curves, score_histogram
 
@@ -62,7 +63,7 @@ class Reader(HTMLParser):
         return " ".join(" ".join(self.texts).split())
 
 
-def test_says_what_was_found(result: Result) -> None:
+def test_says_what_was_found(result: Run) -> None:
     said = Reader(page(result)).said
     assert "pets" in said
     assert "The ranking works for this matrix: under every label" in said
@@ -88,9 +89,9 @@ def test_says_what_was_found(result: Result) -> None:
         (Interval(0.9, 0.8, 0.94), "red", "Do not trust"),
     ],
 )
-def test_the_verdict_has_a_colour_and_a_word(result: Result, precision, tone: str, word: str) -> None:
+def test_the_verdict_has_a_colour_and_a_word(result: Run, precision, tone: str, word: str) -> None:
     answered = None if precision is None else Checked(precision, 50, 60, np.array([30, 30]))
-    result.verdict = judge(result.parts[0].selection, checked=answered)
+    result.verdict = judge(result.examples.labelled("train"), checked=answered)
     text = page(result)
     assert f'<section class="verdict {tone}"' in text
     assert f'<p class="headline">{word}' in text
@@ -108,7 +109,7 @@ def test_stands_alone(which: str, request: pytest.FixtureRequest) -> None:
     assert "url(" not in re.sub(r"url\(#[\w-]+\)", "", text)
 
 
-def test_same_result_same_bytes(result: Result, tmp_path) -> None:
+def test_same_result_same_bytes(result: Run, tmp_path) -> None:
     first = write_page(result, tmp_path / "a.html").read_bytes()
     for found in result.accuracies:
         found.seconds *= 2
@@ -119,7 +120,7 @@ def test_same_result_same_bytes(result: Result, tmp_path) -> None:
     assert first == second
 
 
-def test_without_a_test_part_the_curve_is_of_what_was_held_out(result: Result) -> None:
+def test_without_a_test_part_the_curve_is_of_what_was_held_out(result: Run) -> None:
     held_out = [{"validation" if key == "test" else key: row[key] for key in row} for row in result.history]
     assert pages._curves(replace(result, history=held_out)) == pages._curves(result)
     assert "Accuracy after each epoch" in page(replace(result, history=held_out))
@@ -127,7 +128,7 @@ def test_without_a_test_part_the_curve_is_of_what_was_held_out(result: Result) -
     assert pages._curves(replace(result, history=both)) == pages._curves(result)
 
 
-def test_the_mean_of_the_last_ten_where_there_is_one(result: Result) -> None:
+def test_the_mean_of_the_last_ten_where_there_is_one(result: Run) -> None:
     assert "after the last epoch and after the best one." in Reader(page(result)).said
     result.accuracies[2].mean_of_last_ten = 0.8765
     for found in result.accuracies:
@@ -139,7 +140,7 @@ def test_the_mean_of_the_last_ten_where_there_is_one(result: Result) -> None:
     assert "RSL_WM resnet-9 90.0 % 87.6 % better" in said
 
 
-def test_accuracy_by_true_labels_stands_before_that_by_given_ones(result: Result) -> None:
+def test_accuracy_by_true_labels_stands_before_that_by_given_ones(result: Run) -> None:
     assert "first by true labels, with bounds" not in page(result)
     for found in result.accuracies:
         found.true = TrueAccuracy(0.7, 0.6, 0.8)
@@ -150,7 +151,7 @@ def test_accuracy_by_true_labels_stands_before_that_by_given_ones(result: Result
     assert "RSL_WM resnet-9 70 (60–80) % 90.0 % 90.0 % better" in said
 
 
-def test_hostile_texts_are_only_text(hostile: Result) -> None:
+def test_hostile_texts_are_only_text(hostile: Run) -> None:
     text = page(hostile)
     reader = Reader(text)
     for name in ("</script><b>x", "a[/b]", "$x^$", "=cmd()", "new\\nline\\x1b[31m", "\\u202eשלום"):
@@ -165,7 +166,7 @@ def test_hostile_texts_are_only_text(hostile: Result) -> None:
     text.encode("utf-8")
 
 
-def test_hostile_classes_with_pictures(hostile: Result) -> None:
+def test_hostile_classes_with_pictures(hostile: Run) -> None:
     n = len(hostile.dataset)
     hostile.dataset = replace(hostile.dataset, inputs=np.zeros((n, 2, 2, 1), np.uint8), normalisation=None)
     pictures = Reader(page(hostile)).named("img")
@@ -174,7 +175,7 @@ def test_hostile_classes_with_pictures(hostile: Result) -> None:
     assert any("onerror" in picture["alt"] for picture in pictures)
 
 
-def test_accessible(result: Result) -> None:
+def test_accessible(result: Run) -> None:
     reader = Reader(page(result))
     assert reader.named("html") == [{"lang": "en"}]
     levels = [int(tag[1]) for tag, _ in reader.tags if re.fullmatch(r"h[1-6]", tag)]
@@ -188,40 +189,36 @@ def test_accessible(result: Result) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_the_gallery_shows_the_lowest_label_scores_first(result: Result) -> None:
-    labels = np.zeros(30, np.int64)
+def pictures(pixels: np.ndarray, labels: np.ndarray, ids: list[str] | tuple[()] = ()) -> Dataset:
+    return Dataset(pixels, labels, ("cat", "dog"), name="pets", ids=ids)
+
+
+def test_the_gallery_shows_the_lowest_label_scores_first() -> None:
     order = np.random.default_rng(0).permutation(30)
-    data = replace(
-        result.dataset,
-        inputs=np.zeros((30, 200, 100, 3), np.uint8),
-        labels=labels,
-        true_labels=None,
-        ids=[f"folder/of/a/very/long/name/{k}.png" for k in range(30)],
-    )
-    part = Part("train", np.arange(30), select(order / 30, labels, noise_rate=0.5))
-    found = replace(result, dataset=data, predicted=np.ones(30, np.int64), parts=[part], verdict=judge(part.selection))
-    (cats,) = gallery(found)
+
+    def named(name: str) -> Run:
+        data = pictures(np.zeros((30, 200, 100, 3), np.uint8), np.zeros(30, int), [name.format(k) for k in range(30)])
+        part = part_of(data, "train", np.arange(30), order / 30, [0.5, 0.0])
+        return run_of(data, [part], np.ones(30, int), order / 30)
+
+    (cats,) = gallery(named("folder/of/a/very/long/name/{}.png"))
     assert (cats.label, cats.likely_wrong, len(cats.shown)) == ("cat", 15, 8)
     worst = np.argsort(-order)[:8]
-    assert [suspect.id for suspect in cats.shown] == [data.ids[k] for k in worst]
-    assert cats.shown[0].short_id == "…" + data.ids[worst[0]][-27:]
-    in_class = replace(data, ids=[f"cat/img_{k}.png" for k in range(30)])
-    (cats,) = gallery(replace(found, dataset=in_class))
+    assert [suspect.id for suspect in cats.shown] == [f"folder/of/a/very/long/name/{k}.png" for k in worst]
+    assert cats.shown[0].short_id == "…" + cats.shown[0].id[-27:]
+    (cats,) = gallery(named("cat/img_{}.png"))
     assert cats.shown[0].id == f"cat/img_{worst[0]}.png"
     assert cats.shown[0].short_id == f"img_{worst[0]}.png"  # the folder of the class says nothing new
-    deep = replace(data, ids=[f"dog/<b>/img_{k}.png" for k in range(30)])
-    assert f"dog/<wbr>&lt;b&gt;/<wbr>img_<wbr>{worst[0]}.png" in page(replace(found, dataset=deep))
+    assert f"dog/<wbr>&lt;b&gt;/<wbr>img_<wbr>{worst[0]}.png" in page(named("dog/<b>/img_{}.png"))
     assert cats.shown[0].predicted == "dog"
     picture = Image.open(io.BytesIO(base64.b64decode(cats.shown[0].picture.partition(",")[2])))
     assert picture.size == (LONGEST_SIDE // 2, LONGEST_SIDE)
 
 
-def test_borderline_examples_lie_on_both_sides_of_the_cut(result: Result) -> None:
-    labels = np.arange(60) % 2
-    score = np.arange(60) / 60
-    data = replace(result.dataset, inputs=np.zeros((60, 8, 8, 1), np.uint8), labels=labels, true_labels=None, ids=())
-    part = Part("train", np.arange(60), select(score, labels, noise_rate={0: 0.5, 1: 0.2}))
-    found = borderline(replace(result, dataset=data, predicted=labels, parts=[part]))
+def test_borderline_examples_lie_on_both_sides_of_the_cut() -> None:
+    labels, score = np.arange(60) % 2, np.arange(60) / 60
+    data = pictures(np.zeros((60, 8, 8, 1), np.uint8), labels)
+    found = borderline(run_of(data, [part_of(data, "train", np.arange(60), score, [0.5, 0.2])], labels, score))
     assert [(one.label, one.rank, one.fate) for one in found] == [
         ("cat", 17, "wrong"),
         ("cat", 16, "wrong"),
@@ -247,14 +244,11 @@ def test_photographs_are_jpegs_and_small_pictures_exact() -> None:
         assert embedded(Image.fromarray(pixels)).startswith(f"data:image/{kind}")
 
 
-def test_a_gallery_shows_the_whole_picture_as_long_as_its_file_is_there(result: Result, tmp_path: Path) -> None:
+def test_a_gallery_shows_the_whole_picture_as_long_as_its_file_is_there(tmp_path: Path) -> None:
     """The network sees a small square; what is wrong with a label may be beside it."""
     file = tmp_path / "wide.png"
     Image.new("RGB", (600, 300), "red").save(file)
-    squares = np.zeros((2, 32, 32, 3), np.uint8)
-    data = replace(
-        result.dataset, inputs=squares, labels=np.zeros(2, int), true_labels=None, ids=(), sources=[str(file)] * 2
-    )
+    data = replace(pictures(np.zeros((2, 32, 32, 3), np.uint8), np.zeros(2, int)), sources=[str(file)] * 2)
     shown = thumbnail(data, 1, LONGEST_SIDE)
     assert shown is not None
     assert shown.size == (LONGEST_SIDE, LONGEST_SIDE // 2)
@@ -265,7 +259,7 @@ def test_a_gallery_shows_the_whole_picture_as_long_as_its_file_is_there(result: 
     assert shown.size == (32, 32)
 
 
-def test_the_policy_lets_this_script_run_and_nothing_else(hostile: Result) -> None:
+def test_the_policy_lets_this_script_run_and_nothing_else(hostile: Run) -> None:
     text = page(hostile)
     policy = next(tag["content"] for tag in Reader(text).named("meta") if "http-equiv" in tag)
     script = text.rpartition("<script>")[2].partition("</script>")[0]
@@ -273,14 +267,14 @@ def test_the_policy_lets_this_script_run_and_nothing_else(hostile: Result) -> No
     assert policy == f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
-def test_the_class_table_has_margin_cutoff_and_plot(result: Result) -> None:
+def test_the_class_table_has_margin_cutoff_and_plot(result: Run) -> None:
     text = page(result)
     said = Reader(text).said
     # examples, noise rate, kept, set aside, likely wrong, margin, cut-off, precisions with recalls
     assert "cat 3 33.3 % 2 0 1 0.40 0.50 100.0 / 100.0 100.0 / 100.0" in said
     assert "dog 3 33.3 % 2 0 1 0.40 0.30 50.0 / 50.0 0.0 / 0.0" in said
     assert text.count('class="spark"') == 2
-    result.verdict = judge(result.parts[0].selection)
+    result.verdict = judge(result.examples.labelled("train"))
     assert "cat 3 33.3 % 2 0 1 – 0.50" in Reader(page(result)).said
 
 
@@ -290,14 +284,14 @@ def ticks(svg: str) -> list[int]:
     return [int(number) for number in re.findall(r">(\d+)</text>", below)]
 
 
-def test_mean_losses_are_drawn_where_a_ledger_has_them(result: Result) -> None:
+def test_mean_losses_are_drawn_where_a_ledger_has_them(result: Run) -> None:
     assert "Mean loss of the kept" not in page(result)
     ledger = LossLedger(10)
     for scale in (2.0, 1.0):
-        ledger.update(np.arange(10), scale * np.nan_to_num(result.mean_loss))
+        ledger.update(np.arange(10), scale * np.nan_to_num(result.examples.mean_loss))
         ledger.end_epoch()
     result.ledger = ledger
-    losses = pages._losses(result, result.parts[0])
+    losses = pages._losses(result)
     assert losses is not None
     np.testing.assert_allclose(losses[0], [2 * 0.275, 0.275], rtol=1e-6)  # examples 0, 1, 5, 7
     np.testing.assert_allclose(losses[1], [5.0, 2.5], rtol=1e-6)  # examples 3 and 8
@@ -315,10 +309,10 @@ def test_mean_losses_are_drawn_where_a_ledger_has_them(result: Result) -> None:
     assert "Mean loss of the kept" not in page(result)
 
 
-def test_pages_without_much_to_say(result: Result) -> None:
-    labels = result.dataset.labels
-    nothing = Part("train", np.arange(10), select(np.full(10, np.nan), labels, noise_rate=0.0))
-    bare = replace(result, parts=[nothing], accuracies=[], history=[], settings={}, notes=[])
+def test_pages_without_much_to_say(result: Run) -> None:
+    nothing = part_of(result.dataset, "train", np.arange(10), np.full(10, np.nan), 0.0)
+    examples = result.examples.ranked([nothing])
+    bare = replace(result, examples=examples, accuracies=[], history=[], settings={}, notes=list(nothing.selection.notes))
     said = Reader(page(bare)).said
     assert "No label is called likely wrong." in said
     assert "How the scores fall" not in said
@@ -326,21 +320,21 @@ def test_pages_without_much_to_say(result: Result) -> None:
 
 
 def test_equal_scores_can_be_drawn() -> None:
-    selection = select(np.ones(5), np.zeros(5, int), noise_rate=0.2)
-    assert score_histogram(selection, None).startswith("<svg")
+    data, rows = pictures(np.zeros((5, 2, 2, 1), np.uint8), np.zeros(5, int)), np.arange(5)
+    run = run_of(data, [part_of(data, "train", rows, np.ones(5), 0.2)], np.zeros(5), np.ones(5))
+    assert score_histogram(run.examples, rows).startswith("<svg")
 
 
-def test_estimates_stand_with_their_intervals(result: Result) -> None:
+def test_estimates_stand_with_their_intervals() -> None:
     rng = np.random.default_rng(0)
     truth = np.arange(400) % 2
     labels = np.where(rng.random(400) < 0.2, 1 - truth, truth)
     g = np.where(truth == 1, 0.95, 0.05) + rng.uniform(-0.04, 0.04, 400)
     found = estimate(np.column_stack([1 - g, g]), labels, classes=[0, 1])
-    data = replace(result.dataset, inputs=np.zeros((400, 2), np.float32), labels=labels, true_labels=None, ids=())
-    names = np.array(data.classes)
-    part = Part("train", np.arange(400), select(1 - g, names[labels], noise_rate=found.noise_rate, classes=names))
-    verdict = judge(part.selection, estimate=found)
-    run = replace(result, dataset=data, parts=[part], estimate=found, mean_loss=g, predicted=truth, verdict=verdict)
+    data = Dataset(np.zeros((400, 2), np.float32), labels, ("cat", "dog"))
+    part = part_of(data, "train", np.arange(400), 1 - g, found.noise_rate)
+    run = run_of(data, [part], truth, g, estimate=found)
+    run.verdict = judge(run.examples.labelled("train"), estimate=found)
     (whole,) = table_rows(run)
     _, low, high = found.overall
     assert whole.interval == (low, high)
@@ -351,11 +345,11 @@ def test_estimates_stand_with_their_intervals(result: Result) -> None:
     assert f"{100 * found.low[0]:.0f}–{100 * found.high[0]:.0f}" in said
 
 
-def test_what_a_person_answered_for_is_not_shown_as_suspicious_again(result: Result) -> None:
+def test_what_a_person_answered_for_is_not_shown_as_suspicious_again(result: Run) -> None:
     shown = gallery(result)
     asked = shown[0].shown[0]
     row = result.dataset.ids.index(asked.id)
-    result.pins = {row: int(result.dataset.labels[row])}
+    result.examples = result.examples.answered({row: int(result.dataset.labels[row])})
     again = gallery(result)
     assert asked.id not in [one.id for suspects in again for one in suspects.shown]
     assert sum(one.likely_wrong for one in again) == sum(one.likely_wrong for one in shown) - 1

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from smallloss.record.run import Result
+from smallloss.record.run import Run
 from smallloss.report.page import page
 from smallloss.report.settings import shown_settings, without_folders
 
@@ -65,7 +65,7 @@ def test_folders_are_left_out_and_other_strokes_are_not(text: str, source: str, 
     assert without_folders(text, source) == left
 
 
-def test_the_page_folds_them_away(result: Result) -> None:
+def test_the_page_folds_them_away(result: Run) -> None:
     result.settings = config()
     text = page(result)
     assert "jane doe" not in text

@@ -5,17 +5,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from smallloss.criterion.selection import Selection
+from made import part_of, run_of
 from smallloss.data.dataset import Dataset
 from smallloss.noise.accuracy import TrueAccuracy
-from smallloss.noise.choose import select
 from smallloss.noise.estimate import estimate
-from smallloss.noise.verdict import judge
-from smallloss.record.run import Part, Result, Shipped
+from smallloss.record.run import Run, Shipped
 from smallloss.report.terminal import render
 
 
-def shown(result: Result, width: int = 80, **options) -> str:
+def shown(result: Run, width: int = 80, **options) -> str:
     file = io.StringIO()
     render(result, Console(file=file, width=width, **options), "runs/[pets]")
     return file.getvalue()
@@ -25,7 +23,7 @@ def lines(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines()]
 
 
-def test_says_what_was_found(result: Result) -> None:
+def test_says_what_was_found(result: Run) -> None:
     text = shown(result)
     assert (
         text.split("\n\n")[0]
@@ -41,20 +39,20 @@ def test_says_what_was_found(result: Result) -> None:
     assert ["cat", "3", "33.3", "%", "2", "1", "0", "100.0", "/", "100.0", "100.0", "/", "100.0"] in said
     assert ["dog", "3", "33.3", "%", "2", "1", "0", "50.0", "/", "50.0", "0.0", "/", "0.0"] in said
     assert ["trained", "on", "6", "33.3", "%", "4", "2", "0", "75.0", "/", "75.0", "50.0", "/", "50.0"] in said
-    assert ["held", "out", "2", "0.0", "%", "2", "0", "0", "100.0", "/", "100.0", "–", "/", "–"] in said
-    assert ["all", "8", "25.0", "%", "6", "2", "0", "83.3", "/", "83.3", "50.0", "/", "50.0"] in said
+    assert ["held", "out", "2", "33.3", "%", "2", "0", "0", "100.0", "/", "100.0", "–", "/", "–"] in said
+    assert ["all", "8", "33.3", "%", "6", "2", "0", "83.3", "/", "83.3", "50.0", "/", "50.0"] in said
     assert "Note: Drawn by hand." in text
     assert "runs/[pets]/report.html" in text
 
 
-def test_a_part_alone_is_all(result: Result) -> None:
-    result.parts = result.parts[:1]
+def test_a_part_alone_is_all(result: Run) -> None:
+    result.examples = result.examples.ranked(result.parts[:1])
     said = lines(shown(result))
     assert ["all", "6", "33.3", "%", "4", "2", "0", "75.0", "/", "75.0", "50.0", "/", "50.0"] in said
     assert not [line for line in said if line[:1] == ["trained"]]
 
 
-def test_what_the_choices_said_is_not_said_again(result: Result) -> None:
+def test_what_the_choices_said_is_not_said_again(result: Run) -> None:
     result.notes += ["The labels are in the column 'pet'.", "Changed on the way: lr, from 1 to 2."]
     result.settings["chosen"] = {
         "input": "4 x 4 in colour. The labels are in the column 'pet'.",
@@ -66,7 +64,7 @@ def test_what_the_choices_said_is_not_said_again(result: Result) -> None:
     assert "Note: Drawn by hand." in text
 
 
-def test_the_mean_of_the_last_ten_where_there_is_one(result: Result) -> None:
+def test_the_mean_of_the_last_ten_where_there_is_one(result: Run) -> None:
     result.accuracies[2].mean_of_last_ten = 0.8765
     for found in result.accuracies:
         found.best = None
@@ -83,7 +81,7 @@ def test_fits_80_columns_without_colour_codes_when_piped(which: str, request: py
     assert "\x1b" not in text
 
 
-def test_accuracy_by_true_labels_stands_before_that_by_given_ones(result: Result) -> None:
+def test_accuracy_by_true_labels_stands_before_that_by_given_ones(result: Run) -> None:
     result.accuracies[2].net = "a-network-of-ones-own"
     for found, value in zip(result.accuracies, (0.7, 0.8, 1.0), strict=True):
         found.true = TrueAccuracy(value, value - 0.1, value)
@@ -97,11 +95,11 @@ def test_accuracy_by_true_labels_stands_before_that_by_given_ones(result: Result
     assert "by the given labels, some of which may be wrong, it is 50.0 %." in said
 
 
-def test_colours_on_a_terminal(result: Result) -> None:
+def test_colours_on_a_terminal(result: Run) -> None:
     assert "\x1b[1;33mThe ranking" in shown(result, force_terminal=True, color_system="standard", no_color=False)
 
 
-def test_hostile_names_show_as_they_are(hostile: Result) -> None:
+def test_hostile_names_show_as_they_are(hostile: Run) -> None:
     text = shown(hostile, width=120)
     for name in ("</script><b>x", "a[/b]", "$x^$", "=cmd()", "new\\nline\\x1b[31m", "\\u202eשלום"):
         assert f"\n{name} " in text
@@ -113,26 +111,17 @@ def test_hostile_names_show_as_they_are(hostile: Result) -> None:
     assert "\u202e" not in text
 
 
-def test_many_classes_show_the_noisiest(hostile: Result) -> None:
-    labels = np.repeat(np.arange(30), 10)
-    names = tuple(f"class-{k}" for k in range(30))
-    hostile.dataset = Dataset(np.zeros((300, 1), np.float32), labels, names)
-    rates = np.arange(30) / 100
-    hostile.parts = [
-        Part(
-            "train",
-            np.arange(300),
-            select(np.linspace(0, 1, 300), np.array(names)[labels], noise_rate=rates, classes=names),
-        )
-    ]
-    hostile.verdict = judge(hostile.parts[0].selection)
-    text = shown(hostile)
+def test_many_classes_show_the_noisiest() -> None:
+    labels, score = np.repeat(np.arange(30), 10), np.linspace(0, 1, 300)
+    data = Dataset(np.zeros((300, 1), np.float32), labels, tuple(f"class-{k}" for k in range(30)))
+    part = part_of(data, "train", np.arange(300), score, np.arange(30) / 100)
+    text = shown(run_of(data, [part], labels, score))
     assert "10 more classes, with smaller noise rates, are in report.html." in text
     assert "class-10 " in text
     assert "class-9 " not in text
 
 
-def test_no_number_is_cut_at_80_columns(result: Result) -> None:
+def test_no_number_is_cut_at_80_columns() -> None:
     """Where rates have intervals and the truth is known there are the most columns: a long name gives way to them."""
     rng = np.random.default_rng(0)
     truth = np.arange(40_000) % 2
@@ -140,24 +129,17 @@ def test_no_number_is_cut_at_80_columns(result: Result) -> None:
     g = np.where(truth == 1, 0.95, 0.05) + rng.uniform(-0.04, 0.04, len(truth))
     found = estimate(np.column_stack([1 - g, g]), labels, classes=[0, 1])
     names = ("a rather long name of a class", "dog")
-    result.dataset = Dataset(np.zeros((len(truth), 1), np.float32), labels, names, true_labels=truth)
-    chosen = select(1 - g, np.array(names)[labels], noise_rate=found.noise_rate, classes=names)
-    result.parts, result.estimate = [Part("train", np.arange(len(truth)), chosen)], found
-    text = shown(result)
+    data = Dataset(np.zeros((len(truth), 1), np.float32), labels, names, true_labels=truth)
+    part = part_of(data, "train", np.arange(len(truth)), 1 - g, found.noise_rate)
+    text = shown(run_of(data, [part], truth, 1 - g, estimate=found))
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text
     (row,) = [line for line in lines(text) if line[:1] == ["all"]]
-    assert [row[1], row[5]] == ["40,000", f"{int(chosen.mask.sum()):,}"]
+    assert [row[1], row[5]] == ["40,000", f"{int(part.selection.mask.sum()):,}"]
 
 
-def test_where_labels_are_likely_wrong_the_next_command_is_said(result: Result) -> None:
+def test_where_labels_are_likely_wrong_the_next_command_is_said(result: Run) -> None:
     command = "smallloss audit 'runs/[pets]' --suspicious 100  (to correct the worst)"
     assert command in shown(result)
-    result.parts = [replace(part, selection=all_right(part)) for part in result.parts]
-    assert command not in shown(result)
-
-
-def all_right(part: Part) -> Selection:
-    """The same examples, none of which is likely wrong."""
-    n = len(part.index)
-    return select(np.zeros(n), part.selection.classes[part.selection.class_index], 0.0, classes=part.selection.classes)
+    fine = result.examples.answered({3: 0, 8: 1})
+    assert command not in shown(replace(result, examples=fine))

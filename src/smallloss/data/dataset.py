@@ -12,6 +12,7 @@ from smallloss.criterion.theory import NAMES_SHOWN
 from smallloss.errors import InputError
 from smallloss.words import counted, listed, one_line
 
+HIDDEN = 256  # units of the network that features get
 _CHUNK_BYTES = 1 << 24
 
 
@@ -212,8 +213,6 @@ class Dataset:
 def _crowd(features: int) -> float:
     """Where features are more than the net for them has hidden units, each is seen smaller: the length of a row must
     not grow with their number, or the loss would turn NaN at any usual step."""
-    from smallloss.models.mlp import HIDDEN  # it brings torch: not before a network is to see the data
-
     return max(1.0, (features / HIDDEN) ** 0.5)
 
 
