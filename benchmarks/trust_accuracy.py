@@ -52,7 +52,7 @@ def answered(label: np.ndarray, predicted: np.ndarray, true: np.ndarray, seed: i
 def shipped(cell: Cell) -> Iterator[Row]:
     rows = cell.held_out
     predicted = {"cross_entropy": cell.stage1[rows].argmax(1), "rsl": cell.rsl[rows].argmax(1)}
-    tried = [SimpleNamespace(method=name, agrees=said == cell.labels[rows]) for name, said in predicted.items()]
+    tried = [SimpleNamespace(method=name, called=name, agrees=said == cell.labels[rows]) for name, said in predicted.items()]
     chosen = choose_shipped(tried, "rsl", "best")  # type: ignore[arg-type]
     assert chosen is not None
     right = {name: said == cell.true[rows] for name, said in predicted.items()}
