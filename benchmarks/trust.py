@@ -18,6 +18,7 @@ import argparse
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import trust_accuracy
 import trust_audits
@@ -41,6 +42,15 @@ PARTS: dict[str, Callable[[Cell], Iterator[Row]]] = {
 }
 
 
+def rounded(value: Any) -> Any:
+    """Six digits behind the point: there are thousands of lines."""
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    return round(value, 6) if isinstance(value, float) else value
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("parts", nargs="*", help="all of them, if none is named")
@@ -53,7 +63,7 @@ def main() -> None:
         begun = time.perf_counter()
         for cell in cells(asked.cells, asked.before, asked.only):
             for row in PARTS[part](cell):
-                record(asked.out, {"part": part} | row)
+                record(asked.out, rounded({"part": part} | row))
         print(f"{part}: {time.perf_counter() - begun:.0f} s", flush=True)
 
 

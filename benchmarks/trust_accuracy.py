@@ -17,7 +17,10 @@ ANSWERS, AUDITS = 60, 10
 
 
 def measure(cell: Cell) -> Iterator[Row]:
+    """Where the network tells nothing of labels, a run claims no accuracy either."""
     rows, found = cell.held_out, cell.found
+    if found.tells_nothing:
+        return
     label, true = cell.labels[rows], cell.true[rows]
     joint, halves = found.prior[:, None] * found.transition, cell.halves[:2, rows].argmax(2)
     row = cell.named() | {"held out": len(rows)}
@@ -52,7 +55,9 @@ def answered(label: np.ndarray, predicted: np.ndarray, true: np.ndarray, seed: i
 def shipped(cell: Cell) -> Iterator[Row]:
     rows = cell.held_out
     predicted = {"cross_entropy": cell.stage1[rows].argmax(1), "rsl": cell.rsl[rows].argmax(1)}
-    tried = [SimpleNamespace(method=name, agrees=said == cell.labels[rows]) for name, said in predicted.items()]
+    tried = [
+        SimpleNamespace(method=name, called=name, agrees=said == cell.labels[rows]) for name, said in predicted.items()
+    ]
     chosen = choose_shipped(tried, "rsl", "best")  # type: ignore[arg-type]
     assert chosen is not None
     right = {name: said == cell.true[rows] for name, said in predicted.items()}

@@ -10,27 +10,23 @@ import numpy as np
 from smallloss.noise.answers import NONE
 from smallloss.noise.rates import rates_from
 from trust_bets import draw
-from trust_tools import REAL, Cell, Row
+from trust_tools import Cell, Row
 
 KEPT, OTHERS, SUSPICIOUS = 40, 20, 200
-AUDITS, AUDITS_OF_MADE = 134, 40  # of each seed: 400 of a real set
+AUDITS = 134  # of each seed: 400 of a set
 
 
 def measure(cell: Cell) -> Iterator[Row]:
-    """Of real sets all seeds, of made ones the first."""
-    is_real = cell.facts["family"] in REAL
-    if not (is_real or cell.facts["seed"] == 0):
-        return
     rows = cell.train
     kept, score = cell.now.kept[rows], cell.now.label_score[rows]
-    audits, rng = AUDITS if is_real else AUDITS_OF_MADE, np.random.default_rng(cell.facts["seed"])
+    rng = np.random.default_rng(cell.facts["seed"])
     drawn = [
-        np.flatnonzero(stream)[draw(score[stream], audits, count, rng).rows.reshape(audits, -1)]
+        np.flatnonzero(stream)[draw(score[stream], AUDITS, count, rng).rows.reshape(AUDITS, -1)]
         for stream, count in ((kept, KEPT), (~kept, OTHERS))
         if stream.any()
     ]
     sampled = [np.unique(one) for one in np.concatenate(drawn, axis=1)]
-    row = cell.named() | {"audits": audits}
+    row = cell.named() | {"audits": AUDITS}
     for name, more in (("60", 0), ("60 + 200 suspicious", SUSPICIOUS)):
         found = [after(cell, rows, kept, score, one, more) for one in sampled]
         low, high = np.array(found).T

@@ -55,6 +55,23 @@ def test_an_estimate_undoes_noise_that_depends_on_the_class_alone(noise: str) ->
     assert (above.high >= found.high, above.low) == (True, found.low)
 
 
+@pytest.mark.parametrize(("flipped", "value"), [([*range(5, 14), 30], 0.96), ([*range(25, 35)], 1 - 0.4 + 0.1 / 0.75)])
+def test_three_ways_and_the_median_of_them_by_hand(flipped: list[int], value: float) -> None:
+    """50 + 50 examples; the same places of both are contradicted, so a = .8, T^-t N has the trace (.8 - .25) / .5.
+
+    The halves contradict 30 labels each and differ on 40 of 100; from the prediction they differ on 14 and 34, or on
+    50 each: 1 - (.14 + .34 - .4) / 2 = .96, or .7.
+    """
+    label = np.repeat([0, 1], 50)
+
+    def contradicting(places: list[int]) -> np.ndarray:
+        return label ^ np.isin(np.arange(100) % 50, places)
+
+    halves = np.stack([contradicting([*range(15)]), contradicting([*range(10, 25)])])
+    found = without_answers(label, contradicting(flipped), np.array([0.25, 0.25]), halves=halves)
+    assert found.value == pytest.approx(value)
+
+
 def test_bounds_without_answers_hold() -> None:
     held = 0
     for seed in range(200):

@@ -44,11 +44,12 @@ def without_answers(
     """The joint of label and prediction is N = T^t diag(p) Q under class-only noise, so A is the trace of T^-t N.
 
     N is counted among held-out examples. The wrong ones of each label come from true classes as in `joint`, P(true i,
-    label k), or else evenly. `halves`, the predictions of two networks that learnt from different halves, tell it
-    another way: they err as often as they differ, and this one agrees with the labels more often than they by 1 - rate
-    of what it is better. The point is the mean of both ways; the ends are the lowest, also at the overall rate `low`,
-    that allows for wrong labels on hard examples, and the highest, also at the rates `upper` and with sampling error.
-    None is farther from a than there may be wrong labels.
+    label k), or else evenly. `halves`, the predictions of two networks that learnt from different halves, tell it in
+    two other ways: they err as often as they differ, and this one agrees with the labels more often than they by
+    1 - rate of what it is better; and of three that err apart this one errs on (d_1 + d_2 - d_12) / 2. The point is the
+    median of the three ways. The ends have its sampling error, the low one also the overall rate `low`, which allows
+    for wrong labels on hard examples, the high one the rates `upper`. None is farther from a than there may be wrong
+    labels.
     """
     c, n = len(noise_rate), len(label)
     N = np.zeros((c, c))
@@ -68,16 +69,16 @@ def without_answers(
     tail, rate = (1 - ESTIMATED) / 2, float(q @ noise_rate)
     most = max(float(betaincinv(rate * n + 0.5, (1 - rate) * n + 0.5, 1 - tail)), 0 if upper is None else q @ upper)
     value, error = accuracy(noise_rate)
-    other = value = float(np.clip(value, a - most, a + most))
     if halves is not None:
         first, second = halves
         better = a - ((first == label).mean() + (second == label).mean()) / 2
-        other = float(1 - (first != second).mean() + better / max(1 - rate, 1e-9))
-    middle, far = (value + other) / 2, float(ndtri(1 - tail)) * error
-    least = middle - far if low is None else accuracy(noise_rate * min(low / max(rate, 1e-9), 1))[0]
-    highest = middle + far if upper is None else max(middle + far, accuracy(upper)[0])
-    ends = np.clip([min(least, value, other), max(highest, value)], max(a - most, 0), min(a + most, 1)).tolist()
-    return TrueAccuracy(float(np.clip(middle, *ends)), *ends)
+        differ, from_this = (first != second).mean(), (first != predicted).mean() + (second != predicted).mean()
+        value = float(np.median([value, 1 - differ + better / max(1 - rate, 1e-9), 1 - (from_this - differ) / 2]))
+    far = float(ndtri(1 - tail)) * error
+    least = value if low is None else accuracy(noise_rate * min(low / max(rate, 1e-9), 1))[0]
+    highest = value if upper is None else accuracy(upper)[0]
+    ends = np.clip([value, min(least, value - far), max(highest, value + far)], max(a - most, 0), min(a + most, 1))
+    return TrueAccuracy(*ends.tolist())
 
 
 def with_answers(

@@ -127,10 +127,10 @@ class _Said:
         ], self.found / self.n, 1 - self.right / self.n)  # fmt: skip
 
     def _share(self, alpha: Table, size: Table, either: float, quantile: float | None) -> Vector:
-        """Its mean, or a quantile by the Beta of its mean and variance."""
+        """Its mean, or a quantile by the Beta of its mean and variance: of how many of those left are wrong, and θ."""
         theta = alpha / size
         mean = (self.found + either * self.either + (self.left * theta).sum(0)) / self.n
-        variance = (self.left**2 * theta * (1 - theta) / (size + 1)).sum(0) / self.n**2
+        variance = (self.left * (self.left + size) * theta * (1 - theta) / (size + 1)).sum(0) / self.n**2
         inside = (variance > 0) & (mean > 0) & (mean < 1)
         if quantile is None or not inside.any():
             return mean

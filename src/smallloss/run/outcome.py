@@ -68,7 +68,8 @@ def accuracy_of(task: Task, name: str, learned: Learned, true: ByTrueLabels | No
 
 
 def by_true_labels(task: Task, train: Selection, noise: Noise, found: NoiseFound | None) -> ByTrueLabels:
-    """An estimate, by what is known or was found of the noise; none where the truth is known."""
+    """An estimate, by what is known or was found of the noise; none where the truth is known, or nothing is told."""
+    told = found is None or not found.estimate.tells_nothing
     rates, classes = np.asarray(train.quota.noise_rate, np.float64), len(train.classes)
     more: dict[str, Any] = {"upper": None if noise.upper is None else np.fmax(noise.upper, rates)}
     joint = None
@@ -81,7 +82,7 @@ def by_true_labels(task: Task, train: Selection, noise: Noise, found: NoiseFound
         joint = share[:, None] * noise.transition
 
     def estimate(rows: np.ndarray, predicted: np.ndarray) -> TrueAccuracy | None:
-        if task.dataset.true_labels is not None:
+        if task.dataset.true_labels is not None or not told:
             return None
         halves = None if found is None else found.probabilities[:, rows].argmax(2)
         return without_answers(task.dataset.labels[rows], predicted, rates, joint, halves=halves, **more)
