@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from smallloss.criterion.labels import encode_labels, label_names
 from smallloss.data.columns import require_unique
 from smallloss.data.dataset import Dataset
-from smallloss.data.labels import encode_labels, label_names
 from smallloss.data.npz import read_npz
 from smallloss.errors import InputError
 from smallloss.values import to_numpy

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.data.labels import label_names
+from smallloss.criterion.labels import label_names
 from smallloss.errors import InputError
 from smallloss.words import listed
 

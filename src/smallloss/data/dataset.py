@@ -9,9 +9,11 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from smallloss.criterion.theory import NAMES_SHOWN
+from smallloss.data.duplicates import duplicate_groups
 from smallloss.errors import InputError
 from smallloss.words import counted, listed, one_line
 
+HIDDEN = 256  # units of the network that features get
 _CHUNK_BYTES = 1 << 24
 
 
@@ -164,6 +166,11 @@ class Dataset:
         std = np.where(std > 0, std, 1.0)  # a constant feature is centred and left alone
         return mean, std if self.is_image else std * _crowd(channels)
 
+    @cached_property
+    def groups(self) -> np.ndarray:
+        """The number of the group of each example [n]; duplicates, equal or nearly so, share one: see `duplicates`."""
+        return duplicate_groups(self.as_they_came)
+
     def fingerprint(self) -> str:
         """SHA-256 over shapes, types, inputs, labels and classes: the data a run was made from."""
         digest = hashlib.sha256()
@@ -212,8 +219,6 @@ class Dataset:
 def _crowd(features: int) -> float:
     """Where features are more than the net for them has hidden units, each is seen smaller: the length of a row must
     not grow with their number, or the loss would turn NaN at any usual step."""
-    from smallloss.models.mlp import HIDDEN  # it brings torch: not before a network is to see the data
-
     return max(1.0, (features / HIDDEN) ** 0.5)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from smallloss.criterion.labels import encode_labels
 from smallloss.data.dataset import Dataset
-from smallloss.data.labels import encode_labels
 from smallloss.errors import InputError
 
 _UNSIGNED_BYTE = 8

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from smallloss.criterion.labels import label_names
 from smallloss.data.columns import LABEL, find_column, read_ids, read_labels
-from smallloss.data.labels import label_names
 from smallloss.data.npz import read_npz
 from smallloss.data.table_files import read_numbers, read_table
 from smallloss.errors import InputError

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import nn
 
-HIDDEN = 256
+from smallloss.data.dataset import HIDDEN as HIDDEN
 
 
 class MLP(nn.Module):

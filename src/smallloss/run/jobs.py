@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.corrupt import corrupt
+from smallloss.criterion.labels import alike_note, encode_labels
 from smallloss.criterion.selection import Selection
 from smallloss.criterion.transition import from_spec
-from smallloss.data.labels import alike_note, encode_labels
 from smallloss.data.matrix import read_transition
 from smallloss.data.npz import read_npy
 from smallloss.data.rates import read_rates

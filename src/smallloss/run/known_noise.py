@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.corrupt import corrupt
+from smallloss.criterion.labels import label_names
 from smallloss.criterion.transition import from_spec
 from smallloss.data.cifarn import human_labels
 from smallloss.data.dataset import Dataset
-from smallloss.data.labels import label_names
 from smallloss.data.matrix import read_transition
 from smallloss.data.rates import read_rates
 from smallloss.errors import InputError

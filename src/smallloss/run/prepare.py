@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from smallloss.criterion.labels import alike_note
 from smallloss.data.arrays import from_arrays
 from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
-from smallloss.data.duplicates import conflict_note, duplicate_groups
+from smallloss.data.duplicates import conflict_note
 from smallloss.data.features import with_features
-from smallloss.data.labels import alike_note
 from smallloss.data.protocol import hold_out, split
 from smallloss.data.source import load
 from smallloss.engine.embedding import Fill, embedded, no_fill
@@ -137,7 +137,6 @@ class Ready:
     accuracy_on: str
     protocol: str
     pins: dict[int, int]  # rows answered by hand -> true class, or NONE
-    groups: np.ndarray  # of duplicates
     alike: list[str]  # a sentence on labels that are nearly equal, or none
 
 
@@ -159,16 +158,16 @@ def make_ready(
     pins = {} if corrections is None else read_corrections(corrections, dataset)
     if pins:
         known.notes.append(by_hand.in_words(dataset.labels, pins))
-    groups, alike = duplicate_groups(dataset), alike_note(dataset.classes)
-    known.notes += [*dataset.notes, *alike, *conflict_note(dataset, groups, DUPLICATES if writes else "")]
+    alike = alike_note(dataset.classes)
+    known.notes += [*dataset.notes, *alike, *conflict_note(dataset, DUPLICATES if writes else "")]
     told = dataset if known.drawn is not None else without_official(dataset)
     # The protocol paper may be asked for: official labels are what it validates with.
     divided = dataset if protocol == "paper" else told
-    train, checks, accuracy_on, protocol = divide(divided, protocol, seed, groups)
+    train, checks, accuracy_on, protocol = divide(divided, protocol, seed, dataset.groups)
     checks, by_answers = _as_answered(checks, divided, pins)
     accuracy_on = f"{accuracy_on.removesuffix(')')}; {by_answers})" if by_answers else accuracy_on
     known.noise = Noise(prior=given.prior) if estimate else of_part(known, told, train)
-    return Ready(told, known, train, checks, accuracy_on, protocol, pins, groups, alike)
+    return Ready(told, known, train, checks, accuracy_on, protocol, pins, alike)
 
 
 def _as_answered(checks: dict[str, Check], dataset: Dataset, pins: Mapping[int, int]) -> tuple[dict[str, Check], str]:
