@@ -26,7 +26,6 @@ from torch import nn
 
 from common import commit
 from smallloss.data.dataset import Dataset
-from smallloss.data.duplicates import duplicate_groups
 from smallloss.data.protocol import hold_out
 from smallloss.engine.inference import outputs
 from smallloss.engine.networks import Network
@@ -84,7 +83,7 @@ def halves(task: Task, split: int) -> np.ndarray:
     order = shuffled[np.argsort(labels[shuffled], kind="stable")]
     half = np.empty(len(labels), dtype=np.int64)
     half[order] = np.arange(len(labels)) % 2
-    _, first, member = np.unique(duplicate_groups(task.dataset)[task.train], return_index=True, return_inverse=True)
+    _, first, member = np.unique(task.dataset.groups[task.train], return_index=True, return_inverse=True)
     return half[first[member]]
 
 
@@ -120,7 +119,7 @@ def last_hidden(task: Task, network: Network) -> np.ndarray:
 
 
 def divided(data: Dataset, seed: int) -> np.ndarray:
-    train, held_out = hold_out(data, seed, groups=duplicate_groups(data))
+    train, held_out = hold_out(data, seed, groups=data.groups)
     return train if len(held_out) else hold_out(data, seed)[0]
 
 

@@ -10,7 +10,6 @@ from PIL import Image
 import smallloss as sl
 from smallloss.auditing.session import audit, read_back
 from smallloss.data import from_arrays, load
-from smallloss.data.duplicates import duplicate_groups
 from smallloss.errors import InputError
 from smallloss.report.facts import notes
 from smallloss.run.prepare import divide
@@ -49,7 +48,7 @@ def test_duplicates_stay_on_one_side(tested):
     """With an official test part too, where a tenth of the rest validates."""
     x = np.random.default_rng(0).integers(0, 256, (100, 8, 8), dtype=np.uint8)
     data = from_arrays(np.concatenate([x, x]), np.arange(200) % 2, test=(x[:4], np.arange(4) % 2) if tested else None)
-    train, checks, _, protocol = divide(data, None, 0, duplicate_groups(data))
+    train, checks, _, protocol = divide(data, None, 0, data.groups)
     held_out = checks["validation"].index
     assert protocol == ("honest" if tested else "hold out")
     assert len(held_out) >= 16

@@ -212,7 +212,7 @@ def test_clean_writes_the_run_folder(cleaned):
 @pytest.mark.slow
 def test_clean_gives_one_row_per_input_in_input_order(cleaned):
     out, _ = cleaned
-    from smallloss.data.digits import load_digits
+    from smallloss.data.idx import load_digits
 
     truth = load_digits().labels
     rows = table(out / "examples.csv")
@@ -304,7 +304,7 @@ def test_clean_puts_a_transition_with_names_in_the_order_of_the_classes(tmp_path
     """The same T with its classes written in another order is the same T."""
     from smallloss.cli import main
     from smallloss.criterion.transition import structured
-    from smallloss.data.digits import load_digits
+    from smallloss.data.idx import load_digits
     from smallloss.run import pipeline as cleaning
 
     T = structured(0.3, load_digits().class_map)

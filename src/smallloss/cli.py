@@ -123,7 +123,7 @@ def check(
     matrix: Annotated[Path, _argument("T", "T as .csv, .npy or .parquet; rows are true classes.")],
 ) -> None:
     """Say whether small losses can find wrong labels under a transition matrix T (exit status 3 if not)."""
-    from smallloss.data.matrix import read_matrix
+    from smallloss.data.told import read_matrix
     from smallloss.noise.verdict import check as of_matrix
 
     T, classes = read_matrix(matrix)

@@ -12,9 +12,8 @@ from audited import CLASSES, N, answered, rows_of, run_of, truths, write_rows
 from smallloss.auditing.rounds import read_state
 from smallloss.auditing.run import read_run
 from smallloss.auditing.session import ask, audit, read_back
-from smallloss.data.corrections import read_corrections
-from smallloss.data.rates import read_rates
 from smallloss.data.table_files import read_table
+from smallloss.data.told import read_corrections, read_rates
 from smallloss.errors import InputError
 from smallloss.noise.answers import NONE
 from smallloss.noise.blocks import anytime

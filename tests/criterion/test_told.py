@@ -54,11 +54,11 @@ def test_tensors_are_taken_wherever_arrays_are():
 @pytest.mark.parametrize(
     "labels, sentence",
     [
-        (np.arange(20) / 7, r"The label of index 1 is 0.142857: .* The scores come before the labels"),
-        (list(np.arange(20) / 7), r"The label of index 1 is .*: a label must be text or a whole number"),
-        (np.array([np.inf, 1.0] * 10), r"The label of index 0 is inf"),
-        (np.array(["a", ""] * 10), r"The label of index 1 is empty: fill it in"),
-        (["a", " "] * 10, r"The label of index 1 is ' '"),
+        (np.arange(20) / 7, r"The label at index 1 is 0.142857: .* The scores come before the labels"),
+        (list(np.arange(20) / 7), r"The label at index 1 is .*: a label must be text or a whole number"),
+        (np.array([np.inf, 1.0] * 10), r"The label at index 0 is inf"),
+        (np.array(["a", ""] * 10), r"The label at index 1 is empty: fill it in"),
+        (["a", " "] * 10, r"The label at index 1 is ' '"),
     ],
 )
 def test_what_is_no_label(labels, sentence):

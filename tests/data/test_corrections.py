@@ -3,9 +3,9 @@ import os
 import numpy as np
 import pytest
 
-from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import write_table
+from smallloss.data.told import read_corrections
 from smallloss.errors import InputError
 from smallloss.noise.answers import NONE, found_wrong
 

@@ -6,7 +6,6 @@ import pytest
 from smallloss.data import dataset as module
 from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError
-from smallloss.models import mlp
 
 
 def pictures(n=6, **extra):
@@ -44,7 +43,7 @@ def test_features_far_from_zero_keep_their_spread_and_constant_ones_do_not_divid
 
 @pytest.mark.parametrize("units, crowd", [(16, 1.0), (4, 2.0)])
 def test_features_beyond_the_units_of_the_net_for_them_are_seen_smaller(units, crowd, monkeypatch):
-    monkeypatch.setattr(mlp, "HIDDEN", units)
+    monkeypatch.setattr("smallloss.data.dataset.HIDDEN", units)
     x = np.random.default_rng(0).normal(size=(20, 16)).astype(np.float32)
     data = Dataset(x, np.zeros(20, np.int64), ("a",))
     np.testing.assert_allclose(data.std, crowd * x.astype(float).std(0), rtol=1e-6)

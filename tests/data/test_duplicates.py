@@ -10,7 +10,6 @@ from smallloss.data.duplicates import (
     conflict_table,
     conflicting_duplicates,
     difference_hash,
-    duplicate_groups,
 )
 from smallloss.errors import InputError
 
@@ -30,7 +29,8 @@ def test_equal_rows_with_different_labels():
     x = np.array([[1, 2], [3, 4], [1, 2], [5, 6], [3, 4], [1, 2]], np.float32)
     data = dataset(x, [0, 1, 1, 0, 1, 0])
     assert [group.tolist() for group in conflicting_duplicates(data)] == [[0, 2, 5]]
-    groups = duplicate_groups(data)
+    groups = data.groups
+    assert data.groups is groups  # hashed once
     assert groups[0] == groups[2] == groups[5]
     assert groups[1] == groups[4]
     assert len(set(groups.tolist())) == 3
@@ -46,7 +46,7 @@ def test_near_duplicates_are_found_and_strangers_are_not():
     labels[300:] = (labels[7:10] + 1) % 7
     found = [group.tolist() for group in conflicting_duplicates(dataset(x, labels))]
     assert found == [[7, 300], [8, 301], [9, 302]]
-    (sentence,) = conflict_note(dataset(x, labels), duplicate_groups(dataset(x, labels)))
+    (sentence,) = conflict_note(dataset(x, labels))
     assert sentence.startswith("1 group of equal examples and 2 groups of nearly equal examples carry")
 
 
@@ -102,10 +102,10 @@ def test_conflicts_are_said_in_one_sentence_with_an_example():
     x = scenes(20)
     x[5] = x[3]
     twins = dataset(x, np.arange(20) % 2)
-    assert conflict_note(twins, duplicate_groups(twins)) == []  # 3 and 5 are both odd
+    assert conflict_note(twins) == []  # 3 and 5 are both odd
     x[4] = x[3]
     twins = dataset(x, np.arange(20) % 2)
-    (sentence,) = conflict_note(twins, duplicate_groups(twins))
+    (sentence,) = conflict_note(twins)
     assert sentence == (
         "1 group of equal examples carries different labels, for example 3 (labelled class 1) and 4 (labelled class "
         "0). Of labels on equal examples at least one is wrong, unless nothing in them tells the classes apart."
@@ -117,21 +117,21 @@ def test_of_nearly_equal_examples_no_label_is_called_wrong():
     grain = np.random.default_rng(1).integers(-6, 7, (2, *x.shape[1:]))
     x[[8, 9]] = np.clip(x[[7, 6]].astype(int) + grain, 0, 255)
     near = dataset(x, np.arange(30) % 2)
-    (sentence,) = conflict_note(near, duplicate_groups(near), "duplicates.csv")
+    (sentence,) = conflict_note(near, "duplicates.csv")
     assert sentence == (
         "2 groups of nearly equal examples carry different labels, for example 6 (labelled class 0) and 9 (labelled "
         "class 1). Look at them: they may show the same thing. duplicates.csv lists them all."
     )
     x[21] = x[20]
     both = dataset(x, np.arange(30) % 2)
-    (sentence,) = conflict_note(both, duplicate_groups(both))
+    (sentence,) = conflict_note(both)
     assert sentence.startswith("1 group of equal examples and 2 groups of nearly equal examples carry different labels")
 
 
 def test_every_member_of_a_group_with_different_labels_is_listed():
     x = np.array([[1, 2], [3, 4], [1, 2], [5, 6], [3, 4], [1, 2], [5, 6]], np.float32)
     data = dataset(x, [0, 1, 1, 0, 1, 0, 1])
-    columns = conflict_table(data, duplicate_groups(data))
+    columns = conflict_table(data)
     assert columns == {
         "id": ["0", "2", "5", "3", "6"],
         "label": ["class 0", "class 1", "class 0", "class 0", "class 1"],

@@ -10,7 +10,6 @@ from pyarrow import parquet
 from smallloss.data import load
 from smallloss.data.arrays import from_arrays
 from smallloss.data.dataset import Unreadable
-from smallloss.data.duplicates import duplicate_groups
 from smallloss.data.features import with_features
 from smallloss.errors import InputError
 
@@ -106,7 +105,7 @@ def test_features_fingerprint_and_duplicates_are_of_the_originals():
     grain = np.random.default_rng(0).integers(0, 256, (4, 16, 16, 3), dtype=np.uint8)
     twice = replace(photos, inputs=grain[[0, 1, 0, 3]])
     seen = with_features(twice, np.zeros((4, 2)))  # the features are all alike, the pictures are not
-    assert duplicate_groups(seen).tolist() == [0, 1, 0, 2]
+    assert seen.groups.tolist() == [0, 1, 0, 2]
     assert seen.fingerprint() != photos.fingerprint()
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from smallloss.data.matrix import read_matrix
 from smallloss.data.table_files import write_table
+from smallloss.data.told import read_matrix
 from smallloss.errors import InputError
 
 T = [[0.9, 0.1], [0.25, 0.75]]

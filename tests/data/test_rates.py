@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from smallloss.data.rates import read_rates
 from smallloss.data.table_files import write_table
+from smallloss.data.told import read_rates
 from smallloss.errors import InputError
 
 CLASSES = ("cat", "dog")

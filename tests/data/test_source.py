@@ -22,7 +22,7 @@ def test_digits():
     "spec, sentence",
     [
         ("cifar10", "write cifar10:PATH"),
-        ("idx:", "write idx:PATH"),
+        ("idx:", "write idx:FOLDER"),
         ("cifar10:nowhere", "no cifar10 at nowhere.*Put the official files there"),
         ("idx:nowhere", "no idx at nowhere"),
         ("flowers", "^There is no file or folder here named flowers; DATA is one of: a folder of pictures .*, hf:NAME"),

@@ -6,10 +6,9 @@ import pytest
 from PIL import Image
 from pyarrow import parquet
 
-from smallloss.data import load
-from smallloss.data import text as text_module
+from smallloss.data import described, load
 from smallloss.data.dataset import Unreadable
-from smallloss.data.tabular import MOST_CATEGORIES
+from smallloss.data.described import MOST_CATEGORIES
 from smallloss.errors import InputError
 
 HOSTILE = ["</script>", "../../x", "line\nbreak", "\u202eegrahc", "=cmd()"]
@@ -185,7 +184,7 @@ def test_missing_texts_are_empty_and_at_most_256_features(tmp_path):
 
 
 def test_very_long_collections_are_hashed(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_module, "_COUNTED", 10)
+    monkeypatch.setattr(described, "_COUNTED", 10)
     path = write(tmp_path / "t.parquet", text=SPORT + FOOD, label=["s"] * 4 + ["f"] * 4)
     data = load(path)
     assert data.inputs.shape == (8, 7)

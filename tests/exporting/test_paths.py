@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from smallloss.data.picture_files import seen_from
+from smallloss.data.picture_paths import seen_from
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
 from smallloss.exporting.export import export

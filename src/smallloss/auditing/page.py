@@ -11,8 +11,8 @@ from smallloss import files
 from smallloss.auditing.script import joined
 from smallloss.auditing.written import AGAIN, COLUMNS, RANDOM, SUSPICIOUS
 from smallloss.data.dataset import Dataset
+from smallloss.data.described import Rows
 from smallloss.data.table_files import defuse
-from smallloss.data.tabular import Rows
 from smallloss.record.examples import HELD_OUT
 from smallloss.report.facts import shortened
 from smallloss.report.pictures import embedded, thumbnail

@@ -1,5 +1,8 @@
-"""Labels of any type as class numbers: strings, gaps and negative ids are all welcome."""
+"""Labels of any kind (names, numbers with gaps, negatives) as class codes: `encode` keeps what they are, for whoever
+calls with them; `encode_labels` makes texts of them, as all data has."""
 
+import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,26 +25,65 @@ def encode(labels: Any) -> tuple[np.ndarray, np.ndarray]:
             return _encode_small_integers(array, low, high)
     if array.dtype.kind == "O":
         return _encode_objects(array)
-    if array.dtype.kind == "f":
-        _require_classes(array)
+    _require_whole(array, ". The scores come before the labels: select(score, labels).")
     classes, index = np.unique(array, return_inverse=True)
     if array.dtype.kind == "U" and not all(name.strip() for name in classes.tolist()):
         blank = next(at for at, label in enumerate(array.tolist()) if not label.strip())
-        raise InputError(f"The label of index {blank} is empty: fill it in, or leave the example out.")
+        raise InputError(f"The label at index {blank} is empty: fill it in, or leave the example out.")
     return classes, index.astype(_code_type(len(classes)))
 
 
-def _require_classes(array: np.ndarray) -> None:
+def encode_labels(values: Any, classes: Sequence[str] | None = None) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The codes 0..c-1 of the labels, int64, and the classes they stand for, as text.
+
+    Classes are sorted, as numbers where all of them are whole numbers and as text otherwise. With `classes`
+    given (a test set, coded like its training set) a label outside them is an error.
+    """
+    names = label_names(values)
+    found, index = encode(names)
+    order = _in_order(found.tolist()) if classes is None else list(classes)
+    position = {name: code for code, name in enumerate(order)}
+    for name in found.tolist():
+        if name not in position:
+            first = int(np.flatnonzero(names == name)[0])
+            raise InputError(
+                f"The label {name!r} at index {first} is not one of the {len(order)} classes {listed(order)}."
+            )
+    return np.array([position[name] for name in found.tolist()], dtype=np.int64)[index], tuple(order)
+
+
+def label_names(values: Any) -> np.ndarray:
+    """The labels as text, one per example; a missing one is an error that names its index."""
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise InputError(f"The labels have the shape {array.shape}; there must be one label per example.")
+    if len(array) == 0:
+        raise InputError("There are no labels: at least one example is needed.")
+    _require_whole(array)
+    if array.dtype.kind in "iubf":
+        return (array.astype(np.int64) if array.dtype.kind == "f" else array).astype(np.str_)
+    return np.array([_text(value, index) for index, value in enumerate(array.tolist())], dtype=np.str_)
+
+
+def _require_whole(array: np.ndarray, hint: str = ".") -> None:
     """Numbers with a fraction are scores or losses that stand in the wrong place, and no classes."""
-    missing, fraction = np.isnan(array), array != np.floor(array)
-    if missing.any():
-        raise InputError(f"The label of index {int(missing.argmax())} is missing (NaN).")
-    if fraction.any() or np.isinf(array).any():
-        at = int((fraction | np.isinf(array)).argmax())
-        raise InputError(
-            f"The label of index {at} is {array[at]:g}: labels are classes, by name or whole number. The scores come "
-            "before the labels: select(score, labels)."
-        )
+    bad = ~(np.isfinite(array) & (array == np.floor(array))) if array.dtype.kind == "f" else np.zeros(1, bool)
+    if bad.any():
+        at = int(bad.argmax())
+        what = "missing (NaN)" if np.isnan(array[at]) else f"{array[at]:g}"
+        raise InputError(f"The label at index {at} is {what}: labels are classes, by name or whole number{hint}")
+
+
+def _text(value: Any, index: int) -> str:
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", errors="replace")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if value is None or isinstance(value, float) or not str(value).strip():
+        raise InputError(f"The label at index {index} is {value!r}; labels are classes, by name or whole number.")
+    return str(value)
 
 
 def encode_among(labels: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -62,15 +104,19 @@ def encode_among(labels: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def require_one_order(classes: np.ndarray) -> None:
     """Numbers written as text have two orders, "10" before "2" and after it; T must not be read in the wrong one."""
-    try:
-        in_order = sorted(classes.tolist(), key=int) if classes.dtype.kind == "U" else classes.tolist()
-    except ValueError:
-        return
-    if in_order != classes.tolist():
+    if classes.dtype.kind == "U" and _in_order(classes.tolist()) != classes.tolist():
         raise InputError(
             "The labels are numbers written as text, which can be sorted as either: say with classes= in which order "
             "the rows of the transition matrix are."
         )
+
+
+def _in_order(names: list[str]) -> list[str]:
+    """Sorted; whole numbers that came as text, from a file, as the same numbers are in an array."""
+    try:
+        return sorted(names, key=lambda name: (int(name), name))
+    except ValueError:
+        return sorted(names)
 
 
 def by_class(what: str, values: Any, names: list[Any], notes: list[str]) -> Any:
@@ -86,6 +132,29 @@ def by_class(what: str, values: Any, names: list[Any], notes: list[str]) -> Any:
     if unknown:
         notes.append(f"{what} names {listed(unknown)}, which no example carries.")
     return [values[label] for label in names]
+
+
+def alike_note(classes: Sequence[str]) -> list[str]:
+    """A sentence on classes that differ only in how they are written, where there are any: often a mistyped label."""
+    groups: dict[str, list[str]] = {}
+    for name in classes:
+        groups.setdefault(_as_meant(name), []).append(name)
+    alike = [" and ".join(map(repr, group)) for group in groups.values() if len(group) > 1]
+    if not alike:
+        return []
+    return [
+        "Some labels differ only in spaces, capitals or the spelling of a number, yet count as different classes: "
+        f"{listed(alike, 5, str, '; ')}. If they mean the same class, write them the same way."
+    ]
+
+
+def _as_meant(name: str) -> str:
+    """A label without its blanks, capitals and zeros."""
+    text = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    try:
+        return repr(float(text)) if "_" not in text else text
+    except ValueError:
+        return text
 
 
 def _as_vector(labels: Any) -> np.ndarray:
@@ -149,4 +218,4 @@ def _kind(label: Any, index: int) -> str:
         return "text"
     if isinstance(label, int | np.integer | np.bool_) or (isinstance(label, float | np.floating) and label % 1 == 0):
         return "a number"
-    raise InputError(f"The label of index {index} is {label!r}: a label must be text or a whole number, none missing.")
+    raise InputError(f"The label at index {index} is {label!r}: a label must be text or a whole number, none missing.")

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from smallloss.criterion.labels import encode_labels, label_names
 from smallloss.data.columns import require_unique
 from smallloss.data.dataset import Dataset
-from smallloss.data.labels import encode_labels, label_names
 from smallloss.data.npz import read_npz
+from smallloss.data.source import Source
 from smallloss.errors import InputError
 from smallloss.values import to_numpy
 
@@ -158,6 +159,9 @@ def load_npz(path: Path) -> Dataset:
         true_labels=arrays.get("true_labels"),
         test=test,
     )
+
+
+SOURCE = Source("an .npz file of arrays", load_npz, endings=(".npz",))
 
 
 def _first(arrays: dict[str, np.ndarray], path: Path, *keys: str) -> np.ndarray:

@@ -4,6 +4,7 @@ import tarfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from smallloss.criterion.transition import CIFAR10_MAP
 from smallloss.data.dataset import Dataset
 from smallloss.data.restricted_pickle import read_pickle
+from smallloss.data.source import Source
 from smallloss.errors import InputError
 
 _PIXELS = 3 * 32 * 32
@@ -86,6 +88,13 @@ def load_cifar(name: str, path: Path) -> Dataset:
         flip=True,
         class_map=tuple(CIFAR10_MAP) if name == "cifar10" else None,
     )
+
+
+def _source(name: str) -> Source:
+    return Source(f"{name}:PATH", partial(load_cifar, name), name, needs="the place of its files")
+
+
+CIFAR10, CIFAR100 = _source("cifar10"), _source("cifar100")
 
 
 def _find(name: str, path: Path) -> tuple[_Layout, dict[str, bytes]]:

@@ -1,17 +1,154 @@
-"""The columns of a table by their role: the label, the id, the truth; and what makes them unfit for it."""
+"""A table, and what each of its columns is for: found once, and read with whatever makes it unfit for that named."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from smallloss.data.labels import label_names
+from smallloss.criterion.labels import label_names
+from smallloss.data.decode import Source
+from smallloss.data.picture_paths import file_of, is_picture
+from smallloss.data.table_files import columns_of_export, is_nested, read_table
 from smallloss.errors import InputError
 from smallloss.words import listed
 
 LABEL = ("label", "given_label", "y", "labels")
 _TRUE_LABEL = ("true_label",)
-_ID = ("id",)
+_PATH = ("path", "file", "filename", "image", "file_name", "filepath", "file_path", "image_path")
+_TEXT = ("text", "sentence", "content", "document", "review", "comment", "message", "body", "question", "utterance")
+_LONG, _WORDS = 30, 4  # a column whose median cell has as many characters and words is prose
+
+
+class Table:
+    """An Arrow table from `where`. `label` names its column of labels, where that is not called one."""
+
+    def __init__(self, arrow: Any, where: str | Path, label: str | None = None) -> None:
+        self.arrow, self.where, self._named = arrow, str(where), label
+        self.names: list[str] = arrow.column_names
+        self.id, self.true_label = find_column(self.names, ("id",)), find_column(self.names, _TRUE_LABEL)
+
+    @classmethod
+    def read(cls, path: Path, label: str | None = None) -> "Table":
+        return cls(read_table(path), path, label)
+
+    def __len__(self) -> int:
+        return int(self.arrow.num_rows)
+
+    @cached_property
+    def label(self) -> str:
+        return label_column(self.names, self.where, self._named)
+
+    @cached_property
+    def of_export(self) -> list[str]:
+        """What an earlier export says of the rows, which would tell the labels."""
+        return columns_of_export(self.names)
+
+    def without(self, *names: str | None) -> "Table":
+        """The table without some columns, nor with what an export says."""
+        taken = {*names, *self.of_export}
+        return self.only([name for name in self.names if name not in taken])
+
+    def only(self, names: Sequence[str]) -> "Table":
+        return Table(self.arrow.select(names), self.where)
+
+    @cached_property
+    def own(self) -> "Table":
+        """What describes the rows: neither labels nor names."""
+        return self.without(self.label, self.true_label, self.id)
+
+    def cells(self, name: str) -> list[Any]:
+        """The values of a column, none of them missing; one of blanks alone is."""
+        self.refuse_nested([name])
+        values: list[Any] = self.arrow.column(name).to_pylist()
+        self._require(values, name)
+        return values
+
+    def _require(self, values: Sequence[Any], name: str) -> None:
+        blank = (value is None or (isinstance(value, str) and not value.strip()) for value in values)
+        lost = [row for row, missing in enumerate(blank, start=1) if missing]
+        if len(lost) == 1:
+            raise InputError(f"Row {lost[0]:,} of {self.where} has no {name}: fill it in or take the row out.")
+        if lost:
+            raise InputError(
+                f"{len(lost):,} rows of {self.where} have no {name} (the first is row {lost[0]:,}): "
+                "fill them in or take them out."
+            )
+
+    def labels(self) -> np.ndarray:
+        """As text, one per row."""
+        return label_names(self.cells(self.label))
+
+    def true_labels(self) -> np.ndarray | None:
+        return None if self.true_label is None else label_names(self.cells(self.true_label))
+
+    def ids(self) -> list[str]:
+        """None twice; empty if there is no such column."""
+        ids = [] if self.id is None else [str(value) for value in self.cells(self.id)]
+        require_unique(ids, self.where)
+        return ids
+
+    def texts(self, columns: Iterable[str]) -> list[str]:
+        """The texts of several columns as one, a missing one as an empty text."""
+        cells = [_texts(self.arrow.column(name)) for name in columns]
+        return ["\n".join(row).strip() for row in zip(*cells, strict=True)]
+
+    @cached_property
+    def text_columns(self) -> list[str]:
+        """The column named like text, or else every column of prose."""
+        named = find_column(self.names, _TEXT)
+        if named is not None and self.is_text(named):
+            return [named]
+        return [name for name in self.names if self.is_text(name) and _is_prose(_texts(self.arrow.column(name)))]
+
+    @cached_property
+    def path_column(self) -> str | None:
+        """The column that is named like one of paths and whose first cell ends like a picture."""
+        column = find_column(self.names, _PATH)
+        if column is None or not self.is_text(column):
+            return None
+        first = next((cell for cell in self.arrow.column(column).to_pylist() if cell), "")
+        return column if is_picture(first) else None
+
+    @cached_property
+    def picture_column(self) -> str | None:
+        """The column of paths, or one that holds the pictures themselves, as Hugging Face's are stored."""
+        held = (name for name in self.names if _holds_pictures(self.kind(name)))
+        return self.path_column or next(held, None)
+
+    def pictures(self, column: str) -> tuple[list[Source], list[str]]:
+        """Where each picture is, relative paths counting from the folder of the table, and its id.
+
+        Without an id column the paths are the ids; of pictures without a path, the numbers of the rows.
+        """
+        cells: list[Any] = self.arrow.column(column).to_pylist()
+        self._require(cells, column)
+        ids, folder = self.ids(), Path(self.where).parent
+        if not self.is_text(column):
+            sources = [cell["bytes"] or str(file_of(folder, cell["path"] or "")) for cell in cells]
+            return sources, ids or [str(row) for row in range(len(cells))]
+        if not ids:
+            require_unique(cells, f"{self.where} (one picture under two labels needs a column id)")
+        return [str(file_of(folder, cell)) for cell in cells], ids or cells
+
+    def kind(self, name: str) -> Any:
+        return self.arrow.schema.field(name).type
+
+    def is_text(self, name: str) -> bool:
+        import pyarrow as pa
+
+        kind = self.kind(name)
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+    def refuse_nested(self, columns: Sequence[str]) -> None:
+        for name in columns:
+            if is_nested(self.kind(name)):
+                raise InputError(
+                    f"The column {name!r} of {self.where} holds {self.kind(name)}, not one value per row; "
+                    "unpack it into plain columns, or leave it out."
+                )
 
 
 def find_column(names: Sequence[str], wanted: Sequence[str]) -> str | None:
@@ -32,54 +169,9 @@ def label_column(names: Sequence[str], where: str, label: str | None = None) -> 
     return str(found)
 
 
-def true_label_column(table: Any) -> str | None:
-    return find_column(table.column_names, _TRUE_LABEL)
-
-
 def is_label_name(name: str) -> bool:
     """Is a column of this name one of labels, unless something else is said?"""
     return name.strip().lower() in (*LABEL, *_TRUE_LABEL)
-
-
-def id_column(table: Any) -> str | None:
-    return find_column(table.column_names, _ID)
-
-
-def read_labels(table: Any, column: str, where: str) -> np.ndarray:
-    """The labels as text, one per row."""
-    refuse_nested(table, [column], where)
-    values = table.column(column).to_pylist()
-    require_values(values, column, where)
-    return label_names(values)
-
-
-def require_values(values: Sequence[Any], column: str, where: str) -> None:
-    """None of them missing; one of blanks alone is."""
-    lost = [
-        row
-        for row, value in enumerate(values, start=1)
-        if value is None or (isinstance(value, str) and not value.strip())
-    ]
-    if len(lost) == 1:
-        raise InputError(f"Row {lost[0]:,} of {where} has no {column}: fill it in or take the row out.")
-    if lost:
-        raise InputError(
-            f"{len(lost):,} rows of {where} have no {column} (the first is row {lost[0]:,}): "
-            "fill them in or take them out."
-        )
-
-
-def read_ids(table: Any, where: str) -> list[str]:
-    """The ids, none twice; empty if there is no such column."""
-    column = id_column(table)
-    if column is None:
-        return []
-    refuse_nested(table, [column], where)
-    values = table.column(column).to_pylist()
-    require_values(values, column, where)
-    ids = [str(value) for value in values]
-    require_unique(ids, where)
-    return ids
 
 
 def require_unique(ids: Sequence[str], where: str) -> None:
@@ -106,34 +198,21 @@ def require_classes(labels: np.ndarray, where: str) -> None:
         )
 
 
-def refuse_nested(table: Any, columns: Sequence[str], where: str) -> None:
-    for name in columns:
-        kind = table.schema.field(name).type
-        if is_nested(kind):
-            raise InputError(
-                f"The column {name!r} of {where} holds {kind}, not one value per row; "
-                "unpack it into plain columns, or leave it out."
-            )
+def _texts(column: Any) -> list[str]:
+    return ["" if value is None else str(value) for value in column.to_pylist()]
 
 
-def is_nested(kind: Any) -> bool:
-    """Is a cell of this Arrow type a list, a record or bytes, and not one value?"""
+def _is_prose(cells: list[str]) -> bool:
+    some = cells[:: -(-len(cells) // 1000)] if cells else []
+    return bool(
+        some
+        and np.median([len(cell) for cell in some]) >= _LONG
+        and np.median([len(cell.split()) for cell in some]) >= _WORDS
+    )
+
+
+def _holds_pictures(kind: Any) -> bool:
+    """{bytes, path}"""
     import pyarrow as pa
 
-    if isinstance(kind, pa.BaseExtensionType):  # a picture as a tensor is nested; a UUID is one value, in bytes
-        return bool(pa.types.is_nested(kind.storage_type))
-    return bool(pa.types.is_nested(kind) or "binary" in str(kind))  # binary, large_binary, binary_view, ...
-
-
-def texts(table: Any, column: str) -> list[str]:
-    """The cells of a column as text, a missing one as an empty text."""
-    return ["" if value is None else str(value) for value in table.column(column).to_pylist()]
-
-
-def is_text(table: Any, column: str) -> bool:
-    import pyarrow as pa
-
-    kind = table.schema.field(column).type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return bool(pa.types.is_struct(kind)) and {kind.field(i).name for i in range(kind.num_fields)} >= {"bytes", "path"}

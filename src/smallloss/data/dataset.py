@@ -9,6 +9,7 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from smallloss.criterion.theory import NAMES_SHOWN
+from smallloss.data.duplicates import duplicate_groups
 from smallloss.errors import InputError
 from smallloss.words import counted, listed, one_line
 
@@ -164,6 +165,11 @@ class Dataset:
         std = np.sqrt(squares / count)
         std = np.where(std > 0, std, 1.0)  # a constant feature is centred and left alone
         return mean, std if self.is_image else std * _crowd(channels)
+
+    @cached_property
+    def groups(self) -> np.ndarray:
+        """The number of the group of each example [n]; duplicates, equal or nearly so, share one: see `duplicates`."""
+        return duplicate_groups(self.as_they_came)
 
     def fingerprint(self) -> str:
         """SHA-256 over shapes, types, inputs, labels and classes: the data a run was made from."""

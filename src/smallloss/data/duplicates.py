@@ -1,13 +1,16 @@
 """Examples that are the same, or nearly so, under different labels: one of the labels is likely wrong."""
 
 import hashlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import as_cell
+
+if TYPE_CHECKING:
+    from smallloss.data.dataset import Dataset
 
 _CHUNK = 4096
 _BITS = 3  # of 64 in which the difference hashes of near duplicates may differ
@@ -15,35 +18,34 @@ _NEIGHBOURS = 32
 _CORRELATION = 0.98  # of their gray values; two blank pages with one stroke each share most of a hash
 
 
-def duplicate_groups(dataset: Dataset) -> np.ndarray:
+def duplicate_groups(inputs: np.ndarray) -> np.ndarray:
     """The number of the group of each example [n]; duplicates share one, all others are alone in theirs.
 
     Given to `split` and `hold_out`, it keeps duplicates on one side.
     """
-    left, right = _exact_pairs(dataset.as_they_came)
-    if dataset.pictures is not None:
-        more_left, more_right = _near_pairs(dataset.pictures)
+    left, right = _exact_pairs(inputs)
+    if inputs.ndim == 4:
+        more_left, more_right = _near_pairs(inputs)
         left, right = np.concatenate([left, more_left]), np.concatenate([right, more_right])
-    n = len(dataset)
+    n = len(inputs)
     links = coo_array((np.ones(len(left), bool), (left, right)), shape=(n, n))
     _, groups = connected_components(links, directed=False)
     return groups.astype(np.int64)
 
 
-def conflicting_duplicates(dataset: Dataset, groups: np.ndarray | None = None) -> list[np.ndarray]:
+def conflicting_duplicates(dataset: "Dataset") -> list[np.ndarray]:
     """The groups of duplicates that carry more than one label, each as rising indices."""
-    groups = duplicate_groups(dataset) if groups is None else groups
-    order = np.argsort(groups, kind="stable")
-    members = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+    order = np.argsort(dataset.groups, kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(dataset.groups[order])) + 1)
     return [index for index in members if len(np.unique(dataset.labels[index])) > 1]
 
 
-def conflict_note(dataset: Dataset, groups: np.ndarray, file: str = "") -> list[str]:
+def conflict_note(dataset: "Dataset", file: str = "") -> list[str]:
     """What is to be said of duplicates with different labels, with an example; nothing where there are none.
 
     `file` is the one that lists them all, if there is one.
     """
-    found = conflicting_duplicates(dataset, groups)
+    found = conflicting_duplicates(dataset)
     if not found:
         return []
     equal = sum(_are_equal(dataset.as_they_came[index]) for index in found)
@@ -67,9 +69,9 @@ def _are_equal(inputs: np.ndarray) -> bool:
     return bool((inputs == inputs[0]).all())
 
 
-def conflict_table(dataset: Dataset, groups: np.ndarray) -> dict[str, list[str] | list[int]]:
+def conflict_table(dataset: "Dataset") -> dict[str, list[str] | list[int]]:
     """Every member of each group of duplicates with different labels; groups are numbered from 1."""
-    found = conflicting_duplicates(dataset, groups)
+    found = conflicting_duplicates(dataset)
     members = [(number, int(i)) for number, index in enumerate(found, start=1) for i in index]
     return {
         "id": [as_cell(dataset.ids[i]) for _, i in members],

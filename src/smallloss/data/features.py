@@ -8,21 +8,13 @@ from typing import Any
 import numpy as np
 
 from smallloss.data.arrays import as_inputs, from_arrays
-from smallloss.data.columns import (
-    id_column,
-    label_column,
-    read_ids,
-    read_labels,
-    require_classes,
-    require_unique,
-    true_label_column,
-)
+from smallloss.data.columns import Table, is_label_name, require_classes, require_unique
 from smallloss.data.dataset import Dataset
-from smallloss.data.feature_table import table_features
 from smallloss.data.npz import read_npy, read_npz
-from smallloss.data.table_files import read_table
+from smallloss.data.source import Source
+from smallloss.data.table_files import read_numbers
 from smallloss.errors import InputError
-from smallloss.words import counted
+from smallloss.words import counted, listed
 
 _OF = {"pictures": "pictures", "text": "texts", "table": "rows"}
 
@@ -38,16 +30,16 @@ def load_features(path: Path, labels: str | Path | None, label: str | None = Non
     where = Path(labels).expanduser()
     if where.suffix not in (".csv", ".parquet"):
         return from_arrays(inputs, read_npy(where), name=path.name)
-    table = read_table(where)
-    if table.num_rows != len(inputs):
-        raise InputError(f"{where} has {table.num_rows:,} rows but {path} {len(inputs):,} inputs; give one row each.")
-    column, true_column = label_column(table.column_names, str(where), label), true_label_column(table)
-    given = read_labels(table, column, str(where))
+    table = Table.read(where, label)
+    if len(table) != len(inputs):
+        raise InputError(f"{where} has {len(table):,} rows but {path} {len(inputs):,} inputs; give one row each.")
+    given = table.labels()
     require_classes(given, str(where))
-    truth = None if true_column is None else read_labels(table, true_column, str(where))
-    ids = read_ids(table, str(where))
-    dataset = from_arrays(inputs, given, name=path.name, ids=ids, true_labels=truth)
-    return replace(dataset, notes=(f"The labels are in the column {column!r} of {where.name}.",))
+    dataset = from_arrays(inputs, given, name=path.name, ids=table.ids(), true_labels=table.true_labels())
+    return replace(dataset, notes=(f"The labels are in the column {table.label!r} of {where.name}.",))
+
+
+SOURCE = Source("an .npy file with --labels", load_features, endings=(".npy",), options=("labels", "label"))
 
 
 def with_features(dataset: Dataset, features: Any) -> Dataset:
@@ -86,9 +78,8 @@ def _read(features: Any) -> tuple[str, np.ndarray, list[str] | None]:
     if path.suffix == ".npz":
         return path.name, *_from_npz(path)
     if path.suffix == ".parquet":
-        table = read_table(path)
-        named = id_column(table) is not None
-        return path.name, table_features(table, path), read_ids(table, str(path)) if named else None
+        table = Table.read(path)
+        return path.name, table_features(table), None if table.id is None else table.ids()
     raise InputError(f"{path} is not an .npy, .npz or .parquet file; give the features as one of these.")
 
 
@@ -129,3 +120,49 @@ def _places(dataset: Dataset, ids: Sequence[str], where: str) -> np.ndarray:
             f"{min(strange, key=place.__getitem__)!r} the first; leave them out."
         )
     return np.array([place[name] for name in wanted], dtype=np.int64)
+
+
+def table_features(table: Table) -> np.ndarray:
+    """[n, d]: the only column of lists, if there is one; else every column but id and labels."""
+    import pyarrow as pa
+
+    columns = [name for name in table.names if name != table.id and not is_label_name(name)]
+    lists = [name for name in columns if _is_list(table.kind(name))]
+    if len(lists) == 1:
+        return _stack(table.arrow.column(lists[0]), f"the column {lists[0]!r} of {table.where}")
+    if lists:
+        raise InputError(
+            f"{table.where} has more than one column of lists, {lists[0]!r} and {lists[1]!r}; keep one of them."
+        )
+    for name in columns:
+        kind = table.kind(name)
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise InputError(f"The column {name!r} of {table.where} holds {kind}; features are numbers. Leave it out.")
+    if not columns:
+        raise InputError(f"{table.where} has no column of features besides {listed(table.names)}.")
+    numbers = [read_numbers(table.arrow.column(name), name, table.where).astype(np.float32) for name in columns]
+    return np.stack(numbers, axis=1)
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def _stack(column: Any, where: str) -> np.ndarray:
+    """Lists of numbers, all of one length, as the rows of a matrix."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    lengths = compute.list_value_length(column).fill_null(0).to_numpy()
+    odd = np.flatnonzero(lengths != lengths[0]) if len(lengths) else np.empty(0, np.int64)
+    if len(odd) or not len(lengths) or not lengths[0]:
+        row = int(odd[0]) if len(odd) else 0
+        found = int(lengths[row]) if len(lengths) else 0
+        raise InputError(f"Row {row + 1} of {where} holds {found} numbers; give all rows as many.")
+    values = compute.list_flatten(column)
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+        raise InputError(f"{where[0].upper()}{where[1:]} holds lists of {values.type}; features are numbers.")
+    flat = values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values.to_numpy()
+    return flat.astype(np.float32).reshape(len(lengths), -1)

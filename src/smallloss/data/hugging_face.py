@@ -5,9 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from smallloss.data.columns import label_column
+from smallloss.data.columns import Table, label_column
 from smallloss.data.dataset import Dataset
 from smallloss.data.picture_set import Listing, picture_dataset
+from smallloss.data.source import Source
 from smallloss.data.table import table_dataset
 from smallloss.errors import InputError
 
@@ -19,7 +20,7 @@ def holds_saved_dataset(folder: Path) -> bool:
     return any((folder / name).is_file() for name in ("dataset_dict.json", "dataset_info.json"))
 
 
-def load_hugging_face(place: str, label: str | None = None) -> Dataset:
+def load_hugging_face(place: str | Path, label: str | None = None) -> Dataset:
     """`place` is a folder or a name; the column of pictures is found by its type, that of labels by type or name."""
     try:
         datasets: Any = importlib.import_module("datasets")
@@ -45,12 +46,18 @@ def load_hugging_face(place: str, label: str | None = None) -> Dataset:
     if not pictures:
         table = _with_label_names(train, column, name)
         test_table = None if test_name is None else _with_label_names(parts[test_name], column, f"{name} {test_name}")
-        dataset = table_dataset(table, Path(name), column, test_table)
+        dataset = table_dataset(Table(table, name, column), Path(name).name, test_table)
         return replace(dataset, notes=(*dataset.notes, *notes))
     image = datasets.Image(decode=False)
     test = None if test_name is None else _listing(parts[test_name], pictures[0], column, image, test_name, name)
     notes = [f"The pictures are in the column {pictures[0]!r}, the labels in {column!r}.", *notes]
     return picture_dataset(name, _listing(train, pictures[0], column, image, train_name, name), test, notes)
+
+
+SOURCE = Source(
+    "hf:NAME", load_hugging_face, "hf", needs="the name or the folder of a dataset", is_place=False,
+    holds=holds_saved_dataset, options=("label",),
+)  # fmt: skip
 
 
 def _of_type(part: Any, kind: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The idx files of MNIST and Fashion-MNIST, gzipped or not."""
+"""The idx files of MNIST and Fashion-MNIST, gzipped or not; and scikit-learn's digits, which come with the package."""
 
 import gzip
 import math
@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from smallloss.criterion.labels import encode_labels
+from smallloss.criterion.transition import DIGITS_MAP
 from smallloss.data.dataset import Dataset
-from smallloss.data.labels import encode_labels
+from smallloss.data.source import Source
 from smallloss.errors import InputError
 
 _UNSIGNED_BYTE = 8
@@ -17,8 +19,7 @@ _UNSIGNED_BYTE = 8
 
 def find_idx(folder: Path, stem: str) -> Path | None:
     """`stem` as the official sets spell it, plain or gzipped."""
-    candidates = (folder / f"{stem}{suffix}" for suffix in ("", ".gz"))
-    return next((path for path in candidates if path.is_file()), None)
+    return next((path for path in (folder / stem, folder / f"{stem}.gz") if path.is_file()), None)
 
 
 def holds_idx(folder: Path) -> bool:
@@ -38,6 +39,22 @@ def load_idx(folder: Path) -> Dataset:
         test_codes, _ = encode_labels(test_labels, classes)
         test = Dataset(test_images, test_codes, classes, name=f"{folder.name} test", true_labels=test_codes)
     return Dataset(images, codes, classes, name=folder.name, true_labels=None if test is None else codes, test=test)
+
+
+IDX = Source("idx:FOLDER", load_idx, "idx", needs="the place of its files", holds=holds_idx)
+
+
+def load_digits() -> Dataset:
+    """1,797 gray pictures of 8x8."""
+    from sklearn.datasets import load_digits as read
+
+    images, labels = read(return_X_y=True)
+    codes = np.asarray(labels, dtype=np.int64)
+    pictures = np.rint(images.reshape(-1, 8, 8, 1) * (255 / 16)).astype(np.uint8)
+    return Dataset(pictures, codes, tuple("0123456789"), name="digits", true_labels=codes, class_map=tuple(DIGITS_MAP))
+
+
+DIGITS = Source("digits", load_digits, "digits")
 
 
 def _pair(folder: Path, part: str) -> tuple[np.ndarray, np.ndarray]:

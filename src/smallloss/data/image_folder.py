@@ -1,19 +1,18 @@
 """A folder of pictures, one subfolder per class, with or without train, val and test above them."""
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from smallloss.data.dataset import Dataset
+from smallloss.data.picture_paths import is_picture, printable
 from smallloss.data.picture_set import Listing, picture_dataset
+from smallloss.data.source import Source
 from smallloss.errors import InputError
 from smallloss.files import place
 from smallloss.words import counted, listed
 
-ENDINGS = {".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
-ENDINGS |= {".pbm", ".pnm", ".avif", ".jp2", ".ico", ".tga", ".pcx"}
 _TRAIN = ("train", "training")
 _VALIDATION = ("val", "valid", "validation")
 _TEST = ("test",)
@@ -50,6 +49,9 @@ def load_image_folder(root: Path) -> Dataset:
     notes = [*_notes(train), *(_notes(test) if test else ())]
     notes += [f"The folder {name!r} is not used: {others[0]!r} is the test set." for name in others[1:]]
     return picture_dataset(root.name, train.listing(), None if test is None else test.listing(), notes)
+
+
+SOURCE = Source("a folder of pictures (a subfolder per class) or of idx files", load_image_folder, holds=Path.is_dir)
 
 
 def _splits(root: Path) -> dict[str, str]:
@@ -132,26 +134,8 @@ def _place(folder: str | Path) -> _Place:
     return facts.st_dev, facts.st_ino
 
 
-def is_picture(path: str) -> bool:
-    """By its ending; plain text, for a Path takes as long to make as a small picture to open."""
-    return "." + path.rpartition(".")[2].lower() in ENDINGS
-
-
 def _id(root: Path, path: str) -> str:
     return printable(path[len(str(root)) :].lstrip(os.sep).replace(os.sep, "/"))
-
-
-def printable(name: str) -> str:
-    """A name as it is; bytes that are no UTF-8, which no table could hold, as \\x escapes."""
-    return os.fsencode(name).decode("utf-8", errors="backslashreplace")
-
-
-def file_of(root: Path, name: str) -> Path:
-    """The file below `root` that a `printable` name stands for."""
-    if "\\x" not in name or (root / name).exists():
-        return root / name
-    escaped = re.sub(rb"\\x([89a-f][0-9a-f])", lambda byte: bytes.fromhex(byte[1].decode()), name.encode())
-    return root / os.fsdecode(escaped)
 
 
 def _notes(found: _Found) -> list[str]:

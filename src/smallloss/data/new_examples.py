@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.data.columns import read_ids
+from smallloss.data.columns import Table
 from smallloss.data.decode import Source
-from smallloss.data.feature_table import table_features
-from smallloss.data.image_folder import is_picture, pictures_below
-from smallloss.data.image_table import picture_column, picture_sources
+from smallloss.data.features import table_features
+from smallloss.data.image_folder import pictures_below
 from smallloss.data.npz import read_npy, read_npz
-from smallloss.data.table import joined, text_columns
-from smallloss.data.table_files import read_table
+from smallloss.data.picture_paths import is_picture
 from smallloss.errors import InputError
 from smallloss.files import place
 from smallloss.words import listed
@@ -85,24 +83,18 @@ def _arrays(path: Path) -> NewExamples:
 
 
 def _rows(path: Path, kind: str, *, described: bool) -> NewExamples:
-    table = read_table(path)
-    ids = read_ids(table, str(path)) or [str(row) for row in range(table.num_rows)]
+    table = Table.read(path)
+    ids = table.ids() or [str(row) for row in range(len(table))]
     if described:
-        return NewExamples(ids, table=table)
-    if kind == "pictures":
-        return _table_of_pictures(table, path)
+        return NewExamples(ids, table=table.arrow)
     if kind == "features":
-        return NewExamples(ids, inputs=table_features(table, path))
-    columns = text_columns(table)
-    if not columns:
-        raise InputError(f"{path} has no column of texts; it has {listed(table.column_names)}.")
-    return NewExamples(ids, inputs=joined(table, columns))
-
-
-def _table_of_pictures(table: Any, path: Path) -> NewExamples:
-    column = picture_column(table)
-    if column is None:
-        there = listed(table.column_names)
-        raise InputError(f"{path} has no column of paths of pictures; name it path. It has {there}.")
-    sources, ids = picture_sources(table, column, path)
-    return NewExamples(ids, sources)
+        return NewExamples(ids, inputs=table_features(table))
+    there = listed(table.names)
+    if kind == "pictures":
+        if table.picture_column is None:
+            raise InputError(f"{path} has no column of paths of pictures; name it path. It has {there}.")
+        sources, ids = table.pictures(table.picture_column)
+        return NewExamples(ids, sources)
+    if not table.text_columns:
+        raise InputError(f"{path} has no column of texts; it has {there}.")
+    return NewExamples(ids, inputs=table.texts(table.text_columns))

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smallloss.criterion.labels import encode_labels
 from smallloss.data.columns import require_classes
 from smallloss.data.dataset import Dataset, Unreadable
 from smallloss.data.decode import Source
-from smallloss.data.labels import encode_labels
 from smallloss.data.pictures import Pictures, choose_target, read_pictures, require_some
 from smallloss.errors import InputError
 from smallloss.words import listed

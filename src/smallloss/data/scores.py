@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from smallloss.data.columns import LABEL, find_column, read_ids, read_labels
-from smallloss.data.labels import label_names
+from smallloss.criterion.labels import label_names
+from smallloss.data.columns import LABEL, Table, find_column
 from smallloss.data.npz import read_npz
-from smallloss.data.table_files import read_numbers, read_table
+from smallloss.data.table_files import read_numbers
 from smallloss.errors import InputError
 from smallloss.words import listed
 
@@ -46,17 +46,16 @@ def read_scores(path: str | Path) -> Scores:
 
 
 def _from_table(path: Path) -> Scores:
-    table = read_table(path)
-    names = table.column_names
-    label, score = find_column(names, LABEL), find_column(names, _SCORE)
-    columns = [score] if score else _epoch_columns(names, path)
+    table = Table.read(path)
+    label, score = find_column(table.names, LABEL), find_column(table.names, _SCORE)
+    columns = [score] if score else _epoch_columns(table.names, path)
     if label is None or not columns:
         raise InputError(
-            f"{path} has the columns {listed(names)}; it needs label (or given_label, y) and score "
+            f"{path} has the columns {listed(table.names)}; it needs label (or given_label, y) and score "
             "(or mean_loss, loss, or loss_0, loss_1, ... per epoch)."
         )
-    losses = np.stack([read_numbers(table.column(column), column, path) for column in columns], axis=1)
-    return Scores(read_labels(table, label, str(path)), losses, tuple(read_ids(table, str(path))) or None)
+    losses = np.stack([read_numbers(table.arrow.column(column), column, path) for column in columns], axis=1)
+    return Scores(table.labels(), losses, tuple(table.ids()) or None)
 
 
 def _epoch_columns(names: Sequence[str], path: Path) -> list[str]:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from smallloss import files
-from smallloss.data.columns import is_nested
 from smallloss.data.npz import require_file
 from smallloss.errors import InputError
 
@@ -137,7 +136,7 @@ def _refuse_separator(path: Path, header: str) -> None:
             raise InputError(f"The cells of {path} are separated by {name} ({header!r}); save it with commas.")
 
 
-def read_numbers(column: Any, name: str, path: Path) -> np.ndarray:
+def read_numbers(column: Any, name: str, path: str | Path) -> np.ndarray:
     """A column as float64. Empty cells and NaN are NaN, never seen; any other non-number is an error."""
     import pyarrow as pa
 
@@ -180,6 +179,15 @@ def column_values(column: Any) -> np.ndarray:
     if pa.types.is_string(column.type) or pa.types.is_null(column.type):
         return np.array(column.to_pylist(), dtype=object)
     return np.array(column.to_numpy())
+
+
+def is_nested(kind: Any) -> bool:
+    """Is a cell of this Arrow type a list, a record or bytes, and not one value?"""
+    import pyarrow as pa
+
+    if isinstance(kind, pa.BaseExtensionType):  # a picture as a tensor is nested; a UUID is one value, in bytes
+        return bool(pa.types.is_nested(kind.storage_type))
+    return bool(pa.types.is_nested(kind) or "binary" in str(kind))  # binary, large_binary, binary_view, ...
 
 
 def write_table(path: str | Path, columns: Mapping[str, Any]) -> Path:

@@ -10,9 +10,8 @@ import numpy as np
 from smallloss import words
 from smallloss.auditing.session import answered
 from smallloss.criterion.selection import LIKELY_WRONG, REASONS, UNREADABLE
-from smallloss.data.image_folder import is_picture
-from smallloss.data.own_table import OwnTable, is_table, read_own_table
-from smallloss.data.picture_files import picture_files, seen_from
+from smallloss.data.originals import OwnTable, is_table, picture_files, read_own_table
+from smallloss.data.picture_paths import is_picture, seen_from
 from smallloss.data.source import load
 from smallloss.data.table_files import CLEANLAB, write_table
 from smallloss.errors import InputError

@@ -11,8 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from smallloss import methods
+from smallloss.criterion.labels import label_names
 from smallloss.data.arrays import from_arrays
-from smallloss.data.labels import label_names
 from smallloss.data.seen import Seen
 from smallloss.engine.backend import put_back
 from smallloss.engine.inference import predict_probabilities

@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from smallloss.data.duplicates import duplicate_groups
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.engine.task import Task
@@ -75,6 +74,6 @@ def _halves(task: Task) -> np.ndarray:
     half, dealt = np.empty(len(labels), dtype=np.int64), np.arange(len(labels)) % APART
     half[order] = np.where((dealt < APART - 2) | (len(task.held_out) > 0), dealt % 2, NEITHER)
     # Duplicates go together: a network that learnt one with its wrong label would agree with the other's.
-    groups = duplicate_groups(task.dataset)[task.train]
+    groups = task.dataset.groups[task.train]
     _, first, member = np.unique(groups, return_index=True, return_inverse=True)
     return half[first[member]]

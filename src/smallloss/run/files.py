@@ -51,9 +51,9 @@ def classifier_of(learned: Learned, dataset: Dataset, backbone: Any) -> Classifi
     return Classifier(learned.fitted.network, Seen.of(dataset), net, backbone)
 
 
-def write_duplicates(folder: RunFolder, dataset: Dataset, groups: np.ndarray) -> None:
+def write_duplicates(folder: RunFolder, dataset: Dataset) -> None:
     """Equal and nearly equal examples under different labels, to look at; no file where there are none."""
-    columns = conflict_table(dataset, groups)
+    columns = conflict_table(dataset)
     if columns["id"]:
         write_table(folder / DUPLICATES, columns)
 

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.corrupt import corrupt
+from smallloss.criterion.labels import alike_note, encode_labels
 from smallloss.criterion.selection import Selection
 from smallloss.criterion.transition import from_spec
-from smallloss.data.labels import alike_note, encode_labels
-from smallloss.data.matrix import read_transition
 from smallloss.data.npz import read_npy
-from smallloss.data.rates import read_rates
 from smallloss.data.scores import read_scores
 from smallloss.data.table_files import read_table, write_table
+from smallloss.data.told import read_rates, read_transition
 from smallloss.errors import InputError
 from smallloss.files import require_folder
 from smallloss.noise.choose import select

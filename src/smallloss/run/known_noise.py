@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.corrupt import corrupt
+from smallloss.criterion.labels import label_names
 from smallloss.criterion.transition import from_spec
 from smallloss.data.cifarn import human_labels
 from smallloss.data.dataset import Dataset
-from smallloss.data.labels import label_names
-from smallloss.data.matrix import read_transition
-from smallloss.data.rates import read_rates
+from smallloss.data.told import read_rates, read_transition
 from smallloss.errors import InputError
 from smallloss.methods.small_loss import Noise
 from smallloss.words import percent

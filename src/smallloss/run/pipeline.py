@@ -119,7 +119,7 @@ def _begin(folder: RunFolder, config: dict[str, Any], ready: Ready) -> None:
     if folder.changed:
         config["chosen"]["changed"] = f"on the way: {folder.changed}."
         ready.known.notes.append(f"Changed on the way: {folder.changed}.")
-    write_duplicates(folder, ready.dataset, ready.groups)
+    write_duplicates(folder, ready.dataset)
 
 
 def _run(

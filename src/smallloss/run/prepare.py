@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from smallloss.criterion.labels import alike_note
+from smallloss.data import source
 from smallloss.data.arrays import from_arrays
-from smallloss.data.corrections import read_corrections
 from smallloss.data.dataset import Dataset
-from smallloss.data.duplicates import conflict_note, duplicate_groups
+from smallloss.data.duplicates import conflict_note
 from smallloss.data.features import with_features
-from smallloss.data.labels import alike_note
 from smallloss.data.protocol import hold_out, split
-from smallloss.data.source import load
+from smallloss.data.told import read_corrections
 from smallloss.engine.embedding import Fill, embedded, no_fill
 from smallloss.engine.task import Check
 from smallloss.errors import InputError
@@ -76,7 +76,7 @@ def _refuse_inside(data: Any, out: str | Path | None) -> None:
 
 def dataset_of(data: Any, label: str | None, labels: str | Path | None) -> Dataset:
     if isinstance(data, str | Path):
-        return load(data, label=label, labels=labels)
+        return source.load(data, label=label, labels=labels)
     if label is not None or labels is not None:
         raise InputError("label and labels go with data in a file; here the labels are given with the data.")
     if isinstance(data, Dataset):
@@ -107,20 +107,15 @@ def place_of(data: Any) -> str | None:
     """Where the data came from, as another command will find it; None for arrays."""
     if not isinstance(data, str | Path):
         return None
-    kind, colon, rest = str(data).partition(":")
-    if colon and kind in ("cifar10", "cifar100", "idx"):
-        return f"{kind}:{place(rest)}"
-    path = Path(data).expanduser()
-    return str(place(path)) if path.exists() else str(data)
+    return source.place_of(data)
 
 
 def data_of_run(folder: Path) -> Dataset | None:
     """What a run was made from, if it lies where the run found it; nothing is fetched and nothing is guessed."""
     try:
         facts = json.loads((folder / "config.json").read_text(encoding="utf-8"))["data"]
-        source = facts["source"]
-        if source is not None and (source == "digits" or Path(source.partition(":")[2] or source).exists()):
-            return load(source, label=facts["label"])
+        if facts["source"] is not None and source.is_here(facts["source"]):
+            return source.load(facts["source"], label=facts["label"])
     except (OSError, ValueError, KeyError, InputError):
         pass
     return None
@@ -137,7 +132,6 @@ class Ready:
     accuracy_on: str
     protocol: str
     pins: dict[int, int]  # rows answered by hand -> true class, or NONE
-    groups: np.ndarray  # of duplicates
     alike: list[str]  # a sentence on labels that are nearly equal, or none
 
 
@@ -159,16 +153,16 @@ def make_ready(
     pins = {} if corrections is None else read_corrections(corrections, dataset)
     if pins:
         known.notes.append(by_hand.in_words(dataset.labels, pins))
-    groups, alike = duplicate_groups(dataset), alike_note(dataset.classes)
-    known.notes += [*dataset.notes, *alike, *conflict_note(dataset, groups, DUPLICATES if writes else "")]
+    alike = alike_note(dataset.classes)
+    known.notes += [*dataset.notes, *alike, *conflict_note(dataset, DUPLICATES if writes else "")]
     told = dataset if known.drawn is not None else without_official(dataset)
     # The protocol paper may be asked for: official labels are what it validates with.
     divided = dataset if protocol == "paper" else told
-    train, checks, accuracy_on, protocol = divide(divided, protocol, seed, groups)
+    train, checks, accuracy_on, protocol = divide(divided, protocol, seed, dataset.groups)
     checks, by_answers = _as_answered(checks, divided, pins)
     accuracy_on = f"{accuracy_on.removesuffix(')')}; {by_answers})" if by_answers else accuracy_on
     known.noise = Noise(prior=given.prior) if estimate else of_part(known, told, train)
-    return Ready(told, known, train, checks, accuracy_on, protocol, pins, groups, alike)
+    return Ready(told, known, train, checks, accuracy_on, protocol, pins, alike)
 
 
 def _as_answered(checks: dict[str, Check], dataset: Dataset, pins: Mapping[int, int]) -> tuple[dict[str, Check], str]:

@@ -1,17 +1,19 @@
-"""The user's own table, to go on with: every column of it beside what a run says of the rows."""
+"""What the user has: the files of the pictures, and a table to go on with, beside what a run says of its rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from smallloss.data.columns import id_column, is_nested, label_column, read_ids, read_labels
-from smallloss.data.image_folder import file_of
-from smallloss.data.image_table import path_column
-from smallloss.data.picture_files import seen_from
-from smallloss.data.table_files import as_cell, columns_of_export, read_table
+from smallloss.data.columns import Table
+from smallloss.data.hugging_face import holds_saved_dataset
+from smallloss.data.idx import holds_idx
+from smallloss.data.picture_paths import file_of, is_picture, seen_from
+from smallloss.data.table_files import as_cell, is_nested
+from smallloss.errors import InputError
+from smallloss.words import quoted
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +58,33 @@ def is_table(place: str | Path) -> bool:
 
 
 def read_own_table(path: Path, label: str | None = None) -> OwnTable:
-    table, where = read_table(path), str(path)
-    column, id = label_column(table.column_names, where, label), id_column(table)
-    taken = {column, id, *columns_of_export(table.column_names)}
-    others = table.select([name for name in table.column_names if name not in taken])
-    pictures = path_column(others)
-    ids = others.column(pictures).to_pylist() if id is None and pictures else read_ids(table, where)
+    table = Table.read(path, label)
+    others = table.without(table.label, table.id)
+    pictures = others.path_column
+    ids = others.arrow.column(pictures).to_pylist() if table.id is None and pictures else table.ids()
     return OwnTable(
-        [as_cell(name) for name in ids or map(str, range(table.num_rows))],
-        [as_cell(name) for name in read_labels(table, column, where).tolist()],
-        others,
+        [as_cell(name) for name in ids or map(str, range(len(table)))],
+        [as_cell(name) for name in table.labels().tolist()],
+        others.arrow,
         path,
         pictures,
     )
+
+
+def picture_files(source: Path, ids: Sequence[str]) -> list[Path]:
+    """Where the picture of each id is; empty if the source has no files of pictures."""
+    if source.is_dir():
+        other = holds_idx(source) or holds_saved_dataset(source) or not all(map(is_picture, ids))
+        return [] if other else [_below(source, id) for id in ids]
+    table = Table.read(source) if is_table(source) else None
+    if table is None or table.path_column is None:
+        return []
+    cells = table.arrow.column(table.path_column).to_pylist()
+    cell_of = dict(zip(table.ids() or cells, cells, strict=True))
+    return [file_of(source.parent, cell_of.get(id) or "") for id in ids]
+
+
+def _below(root: Path, id: str) -> Path:
+    if id.startswith("/") or ".." in id.split("/"):
+        raise InputError(f"The id {quoted(id)} points outside {root}, so it is not from a folder of pictures.")
+    return file_of(root, id)

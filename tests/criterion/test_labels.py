@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smallloss.data.labels import alike_note, encode_labels
+from smallloss.criterion.labels import alike_note, encode_labels
 from smallloss.errors import InputError
 
 

@@ -1,0 +1,226 @@
+"""Rows and texts become float32 features, without any download.
+
+Numbers stay what they are, a category gets a column, a text TF-IDF of words and of pieces of words, then an SVD.
+What describes them (medians, categories, terms) is learnt from the first part alone; a test part follows it.
+"""
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from smallloss.data.columns import Table
+from smallloss.errors import InputError
+from smallloss.words import listed
+
+MOST_CATEGORIES = 32  # of one column; the rest become "other"
+FEATURES = 256  # of a text
+_MISSING = ["", "nan", "null", "none", "na", "n/a", "?"]
+_VOCABULARY = 20_000  # of words and pairs of words, and as many pieces
+_COUNTED = 20_000_000  # characters; beyond them a vocabulary would fill the memory, and terms are hashed
+_SEED = 0
+
+
+class Rows(Sequence[str]):
+    """The rows of an Arrow table as a reader would like to see them, made when they are looked at."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return ", ".join(f"{name} = {value}" for name, value in self.cells(index))
+
+    def cells(self, index: int) -> list[tuple[str, str]]:
+        """One row, each column by its name."""
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        row = self.table.slice(int(index) % len(self), 1).to_pylist()[0]
+        return [(name, "missing" if value is None else str(value)) for name, value in row.items()]
+
+
+def tabular_features(parts: Sequence[Table]) -> tuple[np.ndarray, list[str]]:
+    """float32 [n, d] of all rows, the columns in their order, and the sentences that say what became of them."""
+    import pyarrow as pa
+
+    first = parts[0]
+    whole = Table(pa.concat_tables([part.arrow for part in parts], promote_options="permissive"), first.where)
+    whole.refuse_nested(first.names)
+    blocks = _blocks(whole, len(first))
+    used: dict[str, list[str]] = {"numbers": [], "categories": [], "": []}
+    for name, (how, _) in blocks.items():
+        used[how].append(name)
+    found = [block for _, block in blocks.values() if block is not None]
+    if not found:
+        among = f"the columns are {listed(first.names)}"
+        raise InputError(f"{first.where} has no column to learn from besides the labels; {among}.")
+    said = {
+        "numbers": "used as numbers (a missing one becomes the median, and is marked)",
+        "categories": f"used as categories (at most {MOST_CATEGORIES} each)",
+        "": "left out (empty, or different in every row)",
+    }
+    notes = [f"Columns {how}: {listed(used[kind])}." for kind, how in said.items() if used[kind]]
+    return np.concatenate(found, axis=1), notes
+
+
+def used_columns(table: Table) -> list[str]:
+    """The columns that features are made of: the others are empty, or different in every row."""
+    return [name for name, (_, block) in _blocks(table, len(table)).items() if block is not None]
+
+
+def refuse_other_kinds(new: Table, table: Table) -> None:
+    """Refuse a cell of new rows that is no number where the table has only such: the column would become another."""
+    for name in new.names:
+        if _numbers_of(table, name) is None or _numbers_of(new, name) is not None:
+            continue
+        for row in range(len(new)):
+            if _numbers_of(Table(new.arrow.slice(row, 1), new.where), name) is None:
+                cell = new.arrow.column(name)[row].as_py()
+                raise InputError(
+                    f"Row {row + 1} of the new ones has {cell!r} in the column {name!r}, where {table.where} has "
+                    "numbers."
+                )
+
+
+def _blocks(table: Table, learnt: int) -> dict[str, tuple[str, np.ndarray | None]]:
+    """What each column was used as, and its features; none where it was left out."""
+    found: dict[str, tuple[str, np.ndarray | None]] = {}
+    for name in table.names:
+        numbers = _numbers_of(table, name)
+        if numbers is None:
+            how, block = "categories", _one_hot(table.arrow.column(name).to_pylist(), learnt)
+        else:
+            how, block = "numbers", None if _is_row_number(numbers[:learnt]) else _impute(numbers, learnt)
+        found[name] = "" if block is None else how, block
+    return found
+
+
+def _numbers_of(table: Table, name: str) -> np.ndarray | None:
+    """Numbers, also where they are written as text; None if one cell is neither one nor a word for a missing one."""
+    column = table.arrow.column(name)
+    if not table.is_text(name):
+        return _as_numbers(column)
+    import pyarrow as pa
+    from pyarrow import compute as pc
+
+    trimmed = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    missing = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(_MISSING))
+    return _as_numbers(pc.if_else(pc.fill_null(missing, True), pa.scalar(None, pa.string()), trimmed))
+
+
+def _as_numbers(column: Any) -> np.ndarray | None:
+    """Numbers, booleans and dates (in days) as float64, NaN where missing; None for anything else."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _as_numbers(column.cast(kind.value_type))
+    try:
+        if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+            microseconds = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+            return _finite(microseconds.cast(pa.float64(), safe=False)) / 86_400e6
+        return _finite(column.cast(pa.float64(), safe=False))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def _finite(column: Any) -> np.ndarray:
+    numbers = np.array(column.to_numpy(), dtype=np.float64)
+    numbers[np.abs(numbers) > np.finfo(np.float32).max] = np.nan  # infinite, or so in float32
+    return numbers
+
+
+def _is_row_number(numbers: np.ndarray) -> bool:
+    """0, 1, 2, ... or 1, 2, 3, ...: what a table was saved with says nothing about its rows."""
+    n = len(numbers)
+    return n > 2 and bool(numbers[0] in (0, 1)) and bool((np.diff(numbers) == 1).all())
+
+
+def _impute(numbers: np.ndarray, learnt: int) -> np.ndarray | None:
+    missing = np.isnan(numbers)
+    known = missing[:learnt]
+    if known.all():
+        return None
+    filled = np.where(missing, np.median(numbers[:learnt][~known]), numbers)
+    columns = [filled, missing] if known.any() else [filled]
+    return np.stack(columns, axis=1).astype(np.float32)
+
+
+def _one_hot(cells: list[Any], learnt: int) -> np.ndarray | None:
+    """A column per category, the most frequent first, then 'other'; None if no category occurs twice."""
+    names = [_category(cell) for cell in cells]
+    categories, counts = np.unique(np.array(names[:learnt]), return_counts=True)
+    if counts.max() < 2:
+        return None
+    order = np.argsort(-counts, kind="stable")
+    rank = {name: place for place, name in enumerate(categories[order].tolist())}
+    width = len(categories) if len(categories) <= MOST_CATEGORIES else MOST_CATEGORIES + 1
+    block = np.zeros((len(cells), width + 1), np.float32)  # the last is for what only the test part has
+    block[np.arange(len(cells)), [min(rank[name], width - 1) if name in rank else width for name in names]] = 1
+    return block[:, :width]
+
+
+def _category(cell: Any) -> str:
+    """Missing is a category of its own."""
+    return "" if cell is None or str(cell).strip().lower() in _MISSING else str(cell)
+
+
+def text_features(texts: list[str], where: str, new: list[str] | None = None) -> tuple[np.ndarray, str]:
+    """float32 [n, at most 256], the same on every call, and the sentence that says how they were made.
+
+    The terms and their weights are those of `texts`; the rows of `new` texts, of a test part, follow theirs.
+    """
+    from scipy.sparse import hstack
+    from sklearn.decomposition import TruncatedSVD
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    hashed = sum(map(len, texts)) > _COUNTED
+    try:
+        parts = [_weigh(texts, new, hashed, **how) for how in _views(len(texts))]
+    except ValueError as error:  # scikit-learn's word for texts that hold no term at all
+        raise InputError(f"The texts of {where} contain no words: {error}") from error
+    terms, new_terms = (hstack(part).tocsr() for part in zip(*parts, strict=True))
+    size = min(FEATURES, len(texts) - 1, terms.shape[1] - 1)
+    if size < 1:
+        only = np.concatenate([terms.toarray(), new_terms.toarray()])
+        return only.astype(np.float32), "Texts are described by the only term they contain."
+    with threadpool_limits(1):  # the number of threads would change the last digits
+        svd = TruncatedSVD(size, n_iter=3, random_state=_SEED)
+        features = svd.fit_transform(terms)
+        if new:
+            features = np.concatenate([features, svd.transform(new_terms)])
+    counted = "hashed terms" if hashed else f"{terms.shape[1]:,} terms"
+    return features.astype(np.float32), f"Each text becomes {size} features: TF-IDF of {counted}, reduced by an SVD."
+
+
+def _views(n: int) -> list[dict[str, Any]]:
+    """Words tell the subject; pieces of words forgive spelling and endings."""
+    rare = 2 if n >= 1000 else 1
+    return [
+        {"analyzer": "word", "ngram_range": (1, 2), "min_df": rare, "token_pattern": r"(?u)\b\w+\b"},
+        {"analyzer": "char_wb", "ngram_range": (3, 4), "min_df": rare},
+    ]
+
+
+def _weigh(texts: list[str], new: list[str] | None, hashed: bool, *, min_df: int, **how: Any) -> tuple[Any, Any]:
+    """Weighted terms of the texts, and of the new ones."""
+    from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
+    from sklearn.pipeline import make_pipeline
+
+    if hashed:
+        counts = HashingVectorizer(n_features=2**18, norm=None, alternate_sign=False, dtype=np.float32, **how)
+        vectorizer = make_pipeline(counts, TfidfTransformer(sublinear_tf=True))
+    else:
+        vectorizer = TfidfVectorizer(
+            sublinear_tf=True, min_df=min_df, max_features=_VOCABULARY, dtype=np.float32, **how
+        )
+    seen = vectorizer.fit_transform(texts)
+    return seen, vectorizer.transform(new) if new else seen[:0]
