@@ -12,7 +12,7 @@ from torch import Tensor
 
 from smallloss.engine.networks import Network, WeightAverage
 from smallloss.engine.objective import Batch, Objective, Plan
-from smallloss.engine.views import Inputs, Views
+from smallloss.engine.views import Inputs
 
 _WARM_UP_STEPS = 3  # autotuning, lazy allocations and compilation must all lie before the capture
 
@@ -139,8 +139,7 @@ class Stepper:
 
 
 def _tensors(plan: Plan) -> list[Tensor]:
-    views = [tensor for v in plan.views.values() for tensor in (v.index, v.dy, v.dx, v.flip)]
-    return views + list(plan.tables.values())
+    return [tensor for views in plan.views.values() for tensor in views.tables] + list(plan.tables.values())
 
 
 def _shape(plan: Plan) -> tuple[object, ...]:
@@ -153,5 +152,5 @@ def _copy(plan: Plan, into: Plan) -> None:
 
 
 def _clone(plan: Plan) -> Plan:
-    views = {name: Views(v.index.clone(), v.dy.clone(), v.dx.clone(), v.flip.clone()) for name, v in plan.views.items()}
+    views = {name: views.map(torch.clone) for name, views in plan.views.items()}
     return Plan(views, {name: table.clone() for name, table in plan.tables.items()})

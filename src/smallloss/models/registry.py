@@ -19,9 +19,12 @@ _NETS = {
     "preact-resnet-32": "preact_resnet:PreActResNet32",
     "preact-resnet-18": "preact_resnet:PreActResNet18",
     "resnet-9": "resnet9:ResNet9",
+    "quick-convnet": "quick_convnet:QuickConvNet",
+    "quick-small": "quick_convnet:SmallQuickConvNet",
     "small-convnet": "small_convnet:SmallConvNet",
     "mlp": "mlp:MLP",
 }
+_WITH_WIDTHS = ("quick-convnet", "quick-small")
 
 
 def names() -> tuple[str, ...]:
@@ -31,8 +34,24 @@ def names() -> tuple[str, ...]:
 
 def require_known(net: Any) -> None:
     """A name is one of ours; what is no name is the user's own."""
-    if isinstance(net, str) and net not in _NETS:
+    if isinstance(net, str):
+        _parsed(net)
+
+
+def _parsed(net: str) -> tuple[str, dict[str, tuple[int, ...]]]:
+    """A name, and the widths that some take behind it: quick-convnet:192-512-768."""
+    name, colon, widths = net.partition(":")
+    if name not in _NETS:
         raise InputError(f"There is no network named {net!r}; the known ones are {', '.join(names())}.")
+    if not colon:
+        return name, {}
+    if name not in _WITH_WIDTHS:
+        raise InputError(
+            f"{net!r}: {name} has no widths to choose; those of {' and '.join(_WITH_WIDTHS)} are a choice."
+        )
+    if not all(part.isdecimal() and int(part) for part in widths.split("-")):
+        raise InputError(f"{net!r}: give a whole number from 1 for each width, as in {name}:32-64-128.")
+    return name, {"widths": tuple(int(part) for part in widths.split("-"))}
 
 
 def build(net: str | nn.Module | Callable[..., nn.Module], *, classes: int, in_shape: tuple[int, ...]) -> nn.Module:
@@ -51,12 +70,12 @@ def build(net: str | nn.Module | Callable[..., nn.Module], *, classes: int, in_s
 
 
 def _build_known(name: str, classes: int, in_shape: tuple[int, ...]) -> nn.Module:
-    require_known(name)
+    name, widths = _parsed(name)
     if name != "mlp" and len(in_shape) != 3:
         raise InputError(f"{name} needs pictures, but each input has the shape {tuple(in_shape)}; use mlp instead.")
     file, class_name = _NETS[name].split(":")
     make = getattr(importlib.import_module(f"smallloss.models.{file}"), class_name)
-    module: nn.Module = make(classes=classes, in_shape=tuple(in_shape))
+    module: nn.Module = make(classes=classes, in_shape=tuple(in_shape), **widths)
     return module
 
 
