@@ -17,7 +17,7 @@ NEEDS = None  # it counts its own rates
 def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     """Predictions out of sample by two half-trainings; the confident joint says how many to remove of each label."""
     rows, labels = task.train, task.dataset.labels
-    probabilities = np.nanmean(out_of_sample(task, settings), axis=0, dtype=np.float64)
+    probabilities = np.asarray(np.nanmean(out_of_sample(task, settings), axis=0, dtype=np.float64))
     issue = label_issues(probabilities[rows], labels[rows])
     score = (1 - probabilities[np.arange(len(labels)), labels]) / 2
     score[rows] += issue  # whatever is removed comes last
