@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 
 from common import RESULTS, record
-from estimators import beta_mixture, confident_joint, dual_t, gaussian_mixture, joint_noise_rate
+from estimators import beta_mixture, dual_t, gaussian_mixture, joint_noise_rate
 from fashion import Data, Fashion
 from smallloss.criterion.selection import Selection, precision_recall
 from smallloss.criterion.transition import noise_rate, prior_from_labels
 from smallloss.noise.choose import select
+from smallloss.noise.confident import confident_joint
 from smallloss.noise.estimate import Estimate, estimate
 
 CELLS = (

@@ -24,44 +24,10 @@ LEAST = 10  # fewer distinct examples have no two bumps
 Weights = Callable[[Vector, Vector], Vector]  # (x, weight of each x) -> log density at x
 
 
-def confident_joint(probabilities: Matrix, labels: Codes, c: int) -> Matrix:
-    """Q[i, j] = share labelled i and truly j, from C[i, j] = #{label i, confident of j} (Northcutt et al. 2021).
-
-    Confident of j: p_j >= t_j, the mean p_j of the examples labelled j; of several such j the likeliest. (Rows are
-    labels here, as in the paper of that name; everywhere else rows are true classes.)
-    """
-    counts = np.bincount(labels, minlength=c).astype(np.float64)
-    over = _thresholds(probabilities, labels, counts) <= probabilities
-    confident = over.any(axis=1)
-    j = np.where(over, probabilities, -1.0).argmax(axis=1)
-    cells = np.bincount(labels[confident] * c + j[confident], minlength=c * c)
-    C = cells.reshape(c, c).astype(np.float64)
-    np.fill_diagonal(C, np.maximum(C.diagonal(), 1.0))
-    C *= (counts / C.sum(axis=1))[:, None]
-    return C / C.sum()
-
-
 def joint_noise_rate(Q: Matrix) -> Vector:
     """η_i = 1 - Q_ii / sum_j Q_ij; 0 for a label that nothing carries."""
     labelled = Q.sum(axis=1)
     return 1 - np.divide(Q.diagonal(), labelled, out=np.ones(len(Q)), where=labelled > 0)
-
-
-def label_issues(probabilities: Matrix, labels: Codes) -> NDArray[np.bool_]:
-    """cleanlab's default filter: for each i and j != i the n Q_ij examples labelled i with the largest p_j - p_i.
-
-    Never one that is predicted as it is labelled.
-    """
-    c = probabilities.shape[1]
-    counts = np.rint(confident_joint(probabilities, labels, c) * len(labels)).astype(int)
-    found = np.zeros(len(labels), bool)
-    for i in range(c):
-        members = np.flatnonzero(labels == i)
-        margin = probabilities[members] - probabilities[members, i, None]
-        for j in np.flatnonzero(counts[i]):
-            if i != j:
-                found[members[np.argsort(-margin[:, j], kind="stable")[: counts[i, j]]]] = True
-    return found & (probabilities.argmax(axis=1) != labels)
 
 
 def anchor(probabilities: Matrix, percentile: float = PERCENTILE) -> Matrix:
@@ -91,11 +57,6 @@ def gaussian_mixture(score: Vector, labels: Codes, c: int) -> Vector:
 def beta_mixture(score: Vector, labels: Codes, c: int) -> Vector:
     """η_k = weight of the high component of two betas, α = x̄(x̄(1 - x̄)/s^2 - 1), β = α(1 - x̄)/x̄ (Arazo et al. 2019)."""
     return _per_label(score, labels, c, _log_beta)
-
-
-def _thresholds(P: Matrix, labels: Codes, counts: Vector) -> Vector:
-    own = np.bincount(labels, weights=P[np.arange(len(labels)), labels], minlength=len(counts))
-    return np.divide(own, counts, out=np.full(len(counts), np.inf), where=counts > 0)
 
 
 def _per_label(score: Vector, labels: Codes, c: int, density: Weights) -> Vector:

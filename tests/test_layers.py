@@ -24,6 +24,8 @@ LAYERS = [
     {"engine"},
     {"methods"},
     {"run"},
+    {"comparing"},
+    {"paper"},
     {"integrations"},
     {"cli"},
     {"__main__"},

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from smallloss.comparing.compare import compare
 from smallloss.errors import InputError, SmallLossError
 from smallloss.files import FULL
 from smallloss.options import Arg, Opt, declared
@@ -115,6 +116,17 @@ _STRICT = inspect.Parameter(
     annotation=Annotated[bool, _option("", "Exit with status 3 if the verdict is 'do not trust'.", "--strict")],
 )  # fmt: skip
 _verb(clean, _clean, _STRICT)
+
+
+def _compare(**asked: Any) -> None:
+    from smallloss.comparing.compare import require_all
+
+    found = compare(**asked | {"settings": _pairs(asked["settings"] or [])})
+    print(f"{found.page}  (the page: open it in a browser)")
+    require_all(found)
+
+
+_verb(compare, _compare)
 
 
 @app.command()

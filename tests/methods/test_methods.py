@@ -35,7 +35,7 @@ def test_methods_are_called_as_the_paper_writes_them():
 
 @pytest.mark.parametrize("name", ["mixmatch", "presets", "RSL", "", "os"])
 def test_anything_else_is_no_method(name):
-    with pytest.raises(InputError, match=f"no method named {name!r}; the known ones are co_teaching, cross"):
+    with pytest.raises(InputError, match=f"no method named {name!r}; the known ones are co_teaching, "):
         methods.get(name)
 
 

@@ -43,7 +43,7 @@ class Dataset:
     `original` are the inputs as they came, where the network sees features of them: those are what a report shows
     and what the fingerprint is of. `sources` are the files of the pictures, where they came from files. `white` is the
     number for white, 1 or 255, where they came as floats. `values` are the classes as the labels came, where those were
-    no texts.
+    no texts. `validation` are the rows that a benchmark's own split validates with, for the protocol `paper`.
     """
 
     inputs: np.ndarray
@@ -65,6 +65,7 @@ class Dataset:
     sources: Sequence[str | bytes] | None = None
     white: float | None = None
     values: tuple[Any, ...] | None = None
+    validation: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if not (self.inputs.dtype == np.uint8 and self.inputs.ndim == 4) and not (
@@ -213,6 +214,7 @@ class Dataset:
             original=None if self.original is None else self.original[index],
             sources=None if self.sources is None else [self.sources[i] for i in index],
             unreadable={},
+            validation=None if self.validation is None else np.flatnonzero(np.isin(index, self.validation)),
         )
 
 

@@ -31,7 +31,8 @@ class Split:
 def split(dataset: Dataset, protocol: str, seed: int, *, groups: np.ndarray | None = None) -> Split:
     """Divide a dataset as a protocol says.
 
-    paper: a tenth of each true class validates with its true labels (CIFAR: 45,000 and 5,000).
+    paper: a tenth of each true class validates with its true labels (CIFAR: 45,000 and 5,000), or the part that the
+    dataset names itself, as the authors drew it.
     full: all examples train, none validates.
     honest: a tenth of each observed class validates with the labels as they are.
     Examples of the same one of the `groups` (duplicates, pictures of one person) stay on one side.
@@ -42,7 +43,8 @@ def split(dataset: Dataset, protocol: str, seed: int, *, groups: np.ndarray | No
                 f"The protocol paper validates with true labels, and those of {dataset.name} are not known; "
                 "use honest or full."
             )
-        validation = _draw(dataset.true_labels, _VALIDATES, seed, _VALIDATION, groups)
+        own = dataset.validation
+        validation = _draw(dataset.true_labels, _VALIDATES, seed, _VALIDATION, groups) if own is None else own
     elif protocol == "honest":
         validation = _draw(dataset.labels, _VALIDATES, seed, _VALIDATION, groups)
     elif protocol == "full":

@@ -78,6 +78,8 @@ def start(asked: dict[str, Any]) -> CleanRun:
     with nullcontext() if out is None else RunFolder(out, config) as task.folder:
         if task.folder is not None:
             _begin(task.folder, config, ready)
+            if asked.get("stages_of") is not None:  # another run of a comparison has trained them
+                checkpoint.take_over(task.folder.path, asked["stages_of"])
         if asked["progress"] is not False:
             say(config["chosen"])
         with Progress(enabled=asked["progress"]) as task.progress:
