@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from smallloss.data.digits import load_digits
 
 from smallloss.comparing.compare import compare, require_all
 from smallloss.comparing.page import difference
 from smallloss.comparing.results import Results, claim
-from smallloss.data.digits import load_digits
 from smallloss.errors import InputError, SmallLossError
 from smallloss.methods import rsl
 from smallloss.report.compare import paired

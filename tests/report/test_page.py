@@ -21,8 +21,8 @@ from smallloss.noise.intervals import Interval
 from smallloss.noise.verdict import Checked, judge
 from smallloss.record.run import Run, Shipped
 from smallloss.report import page as pages
-from smallloss.report.page import page, write_page
 from smallloss.report.facts import table_rows
+from smallloss.report.page import page, write_page
 from smallloss.report.pictures import LONGEST_SIDE, borderline, embedded, gallery, thumbnail
 from smallloss.report.plots import loss_curves, score_histogram
 
@@ -312,7 +312,9 @@ def test_mean_losses_are_drawn_where_a_ledger_has_them(result: Run) -> None:
 def test_pages_without_much_to_say(result: Run) -> None:
     nothing = part_of(result.dataset, "train", np.arange(10), np.full(10, np.nan), 0.0)
     examples = result.examples.ranked([nothing])
-    bare = replace(result, examples=examples, accuracies=[], history=[], settings={}, notes=list(nothing.selection.notes))
+    bare = replace(
+        result, examples=examples, accuracies=[], history=[], settings={}, notes=list(nothing.selection.notes)
+    )
     said = Reader(page(bare)).said
     assert "No label is called likely wrong." in said
     assert "How the scores fall" not in said
