@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from smallloss.data.digits import load_digits
 
 from smallloss.comparing.compare import compare, require_all
 from smallloss.comparing.page import difference
 from smallloss.comparing.results import Results, claim
+from smallloss.data.idx import load_digits
 from smallloss.errors import InputError, SmallLossError
 from smallloss.methods import rsl
 from smallloss.report.compare import paired
@@ -173,5 +173,5 @@ def test_a_folder_of_somebody_else_s_is_left_alone(tmp_path: Path):
 
 
 def test_data_that_is_not_there_ends_it_at_once(tmp_path: Path):
-    with pytest.raises(InputError, match="no file or folder"):
+    with pytest.raises(InputError, match="no table at"):
         compare(str(tmp_path / "nothing.csv"), tmp_path / "out", methods="rsl", say=lambda words: None)
