@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from estimators import confident_joint, joint_noise_rate, label_issues
+from estimators import joint_noise_rate
+from smallloss.noise.confident import confident_joint, label_issues
 from smallloss.noise.estimate import Estimate, estimate
 from trust_tools import Cell, Row, f1, per_label
 
