@@ -15,8 +15,9 @@ from smallloss.engine.stage import Stage
 from smallloss.engine.task import Task
 from smallloss.errors import InputError
 from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import Learned, Noise, choose, new_network, refuse_one_module
+from smallloss.methods.small_loss import Learned, choose, new_network, refuse_one_module
 from smallloss.methods.supervised import Supervised
+from smallloss.noise.model import NoiseModel
 
 NAME = "Co-teaching"
 HELP = {"ramp_epochs": ("Epochs over which the share left out rises to the noise rate.", "a whole number from 2")}
@@ -68,7 +69,7 @@ def refuse(settings: Settings) -> None:
     refuse_one_module(settings.net, "co_teaching needs two networks")
 
 
-def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
     refuse(settings)
     rate = _overall(task, settings, noise)
@@ -78,7 +79,7 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     return Learned("co_teaching", settings.net, fitted, stages={"co_teaching": fitted})
 
 
-def _overall(task: Task, settings: Settings, noise: Noise) -> float:
+def _overall(task: Task, settings: Settings, noise: NoiseModel) -> float:
     """τ: the rates of the observed classes, weighted by how many examples carry each label."""
     quota = choose(task, settings, noise, np.zeros(len(task.dataset))).quota
     return float(np.average(quota.noise_rate, weights=quota.n))

@@ -6,15 +6,16 @@ from smallloss.engine.stage import Stage
 from smallloss.engine.task import Task
 from smallloss.methods.out_of_sample import out_of_sample
 from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import Learned, Noise, choose, new_network, warm_up
+from smallloss.methods.small_loss import Learned, choose, new_network, warm_up
 from smallloss.methods.supervised import Supervised
 from smallloss.noise.confident import label_issues
+from smallloss.noise.model import NoiseModel
 
 NAME = "Confident learning"
 NEEDS = None  # it counts its own rates
 
 
-def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Predictions out of sample by two half-trainings; the confident joint says how many to remove of each label."""
     rows, labels = task.train, task.dataset.labels
     probabilities = np.asarray(np.nanmean(out_of_sample(task, settings), axis=0, dtype=np.float64))
@@ -22,7 +23,7 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     score = (1 - probabilities[np.arange(len(labels)), labels]) / 2
     score[rows] += issue  # whatever is removed comes last
     removed, of = (np.bincount(some, minlength=task.classes) for some in (labels[rows][issue], labels[rows]))
-    selection = choose(task, settings, Noise(removed / np.maximum(of, 1)), score, beta=0.0)
+    selection = choose(task, settings, NoiseModel(noise_rate=removed / np.maximum(of, 1)), score, beta=0.0)
     kept = rows[task.learnt(selection.mask)]
     objective = Supervised(task, "confident_learning", kept, settings.rsl, recipe_name="rsl")
     module = new_network(task, settings.last_net, "confident_learning")
