@@ -11,7 +11,7 @@ from smallloss.data.dataset import Dataset
 from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
 from smallloss.methods.mixmatch import MixMatchSettings
-from smallloss.models.mlp import HIDDEN
+from smallloss.models.small import HIDDEN
 from smallloss.values import converted
 
 _GROUPS = ("stage1", "rsl", "rsl_wm", "mixmatch")  # groups of settings, besides those of a method's own
