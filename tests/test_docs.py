@@ -94,13 +94,6 @@ def test_every_page_is_in_an_index(page):
     assert f"({page.relative_to(index.parent).as_posix()})" in index.read_text(encoding="utf-8")
 
 
-def test_every_decision_is_in_its_index():
-    index = (DOCS / "decisions" / "README.md").read_text(encoding="utf-8")
-    for page in (DOCS / "decisions").glob("*.md"):
-        for title in re.findall(r"^### (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE):
-            assert f"- [{title}]({page.name}#" in index
-
-
 # --- commands ------------------------------------------------------------------------------------------------
 
 VERBS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
