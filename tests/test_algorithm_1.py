@@ -1,8 +1,9 @@
-"""The engine beside the paper's algorithm as examples/algorithm_1.py spells it out: the same numbers, whatever the way."""
+"""The engine beside the paper's algorithm as examples/algorithm_1.py spells it out: the same numbers."""
 
 import copy
-import importlib.util
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,7 @@ class Watched(nn.Module):
 
 @pytest.fixture(scope="module")
 def twin() -> Any:
-    spec = importlib.util.spec_from_file_location("algorithm_1", PATH)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return SimpleNamespace(**runpy.run_path(str(PATH)))
 
 
 @pytest.fixture(scope="module")
