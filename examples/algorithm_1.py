@@ -72,9 +72,7 @@ if __name__ == "__main__":
     D_sel = select(mean_loss, labels, eta, np.bincount(truth) / len(truth))
     train(last, x[D_sel], y[D_sel], E, lambda t: torch.randperm(len(D_sel)))  # line 15
 
-    right = labels == truth
-    print(
-        f"Right labels: {100 * right.mean():.1f} % of all, {100 * right[D_sel].mean():.1f} % of {len(D_sel)} selected."
-    )
+    right = 100 * (labels == truth)
+    print(f"Right labels: {right.mean():.1f} % of all, {right[D_sel].mean():.1f} % of the {len(D_sel)} selected.")
     for name, network in (("all labels", first), ("the selected", last)):
         print(f"Trained on {name}: {100 * np.mean(network.eval()(x).argmax(1).numpy() == truth):.1f} % right.")

@@ -96,5 +96,5 @@ def test_can_it_be_trusted():
 
 def test_algorithm_1():
     out = run("algorithm_1.py")
-    assert number(r"([\d.]+) % of \d+ selected", out) > number(r"([\d.]+) % of all", out) + 20
+    assert number(r"([\d.]+) % of the \d+ selected", out) > number(r"([\d.]+) % of all", out) + 20
     assert number(r"Trained on the selected: ([\d.]+) %", out) > number(r"Trained on all labels: ([\d.]+) %", out)
