@@ -52,8 +52,8 @@ BEGINNING = """# The command line
 
 <!-- Made by docs/make_cli.py. Edit that, or the options in the code, and run it again. -->
 
-Anything wrong is answered with one sentence that names the culprit. `smallloss --version` prints the version, and `--help`
-works for every command.
+Anything wrong is answered with one sentence that names the culprit. `smallloss --version` prints the version, and
+`--help` works for every command.
 """
 
 SAID = {
@@ -90,7 +90,8 @@ SAID = {
 END = """## Stop and resume
 
 Ctrl-C, a kill, a power cut: give the same command again. It goes on from the last checkpoint. On a CPU it ends byte for
-byte as an unbroken run would, on the same machine with the same number of threads; on a GPU with `--deterministic` only.
+byte as an unbroken run would, on the same machine with the same number of threads; on a GPU with `--deterministic`
+only.
 
 Other settings are refused, and the difference is named, unless no saved stage was trained by them: if the loss becomes
 NaN in stage `rsl_wm`, the same command with a smaller `--set rsl_wm.lr` goes on from stage 1.
