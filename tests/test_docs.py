@@ -27,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 import smallloss as sl
 from smallloss.cli import app
 from smallloss.criterion.selection import REASONS
+from smallloss.record.examples import COLUMNS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -254,7 +255,10 @@ def test_the_api_runs_as_it_is_written(tiny, tmp_path, monkeypatch, capsys):
     header = (folder / "examples.csv").read_text(encoding="utf-8").splitlines()[0]
     columns = [name.strip('"') for name in header.split(",")]
     assert len(columns) > 10
-    assert all(f"| `{name}` |" in page for name in columns)
+    assert set(columns) <= {column.name for column in COLUMNS}
+    assert [f"| `{one.name}` | {one.doc} |" for one in COLUMNS] == re.findall(
+        r"^\| `.*", sections(DOCS / "reference" / "run-folder.md")["Columns of the examples"], re.MULTILINE
+    )
     assert set(np.load(folder / "selection.npz")) <= set(re.findall(r"`(\w+)`", page))
 
 
