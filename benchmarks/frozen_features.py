@@ -43,7 +43,7 @@ from smallloss.engine.progress import Progress
 from smallloss.engine.task import Check, Task
 from smallloss.methods import presets
 from smallloss.methods.small_loss import warm_up
-from smallloss.models.small_convnet import SmallConvNet
+from smallloss.models.small import SmallConvNet
 from smallloss.noise.model import NoiseModel
 
 VIEWS = ("pixels", "random", "cifar100", "imagenet")

@@ -91,7 +91,7 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
             rate = dict(zip(label_names(list(rate)).tolist(), rate.values(), strict=True))
         told = NoiseModel.given(dataset.classes, rate)
         noise = told if told.is_known else learn_noise(task, settings)
-        learned = methods.get(self.method).train(task, settings, noise)
+        learned = methods.train(self.method, task, settings, noise)
         self.classes_ = classes
         self._network, self._seen = learned.fitted.network, Seen.of(dataset)
         self.network_ = self._network.module

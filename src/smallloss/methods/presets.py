@@ -7,11 +7,10 @@ from typing import Any, Literal, TypeVar, get_type_hints
 
 from smallloss import methods
 from smallloss.criterion.quota import ClassSize, Gamma, Rounding
-from smallloss.data.dataset import Dataset
+from smallloss.data.dataset import HIDDEN, Dataset
 from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
 from smallloss.methods.mixmatch import MixMatchSettings
-from smallloss.models.mlp import HIDDEN
 from smallloss.values import converted
 
 _GROUPS = ("stage1", "rsl", "rsl_wm", "mixmatch")  # groups of settings, besides those of a method's own

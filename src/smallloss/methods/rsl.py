@@ -6,6 +6,7 @@ from smallloss.methods.small_loss import Learned, choose, retrain, warm_up
 from smallloss.noise.model import NoiseModel
 
 NAME = "RSL"
+NEEDS = "noise rate"
 
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
@@ -16,5 +17,4 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     selection = choose(task, settings, noise, score)  # lines 8-14
     final = retrain(task, settings, task.train[task.learnt(selection.mask)])  # line 15
     evidence = f"{settings.score_in_words} over stage 1"
-    stages = {"stage1": stage1, "rsl": final}
-    return Learned("rsl", settings.last_net, final, selection, score, evidence, stage1.ledger, stages)
+    return Learned("rsl", final, selection, score, evidence, stage1.ledger, (stage1,))

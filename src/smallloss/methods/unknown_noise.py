@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from smallloss.engine.task import Task
-from smallloss.methods.out_of_sample import out_of_sample
+from smallloss.methods.cross import out_of_sample
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import warm_up
 from smallloss.noise.estimate import count

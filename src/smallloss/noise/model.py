@@ -118,11 +118,6 @@ class NoiseModel:
             rate = np.minimum(np.round(rates_from_transition(T, prior), _DIGITS), np.nextafter(1.0, 0.0))
         return replace(self, noise_rate=rate, prior=prior, notes=notes)
 
-    def rate_of_all(self, codes: np.ndarray) -> float:
-        """The share of wrong ones among examples that carry these labels."""
-        count = np.bincount(codes, minlength=len(self.classes))
-        return float(np.average(np.broadcast_to(self.of(codes).noise_rate, count.shape), weights=count))
-
     def joint(self, prior: np.ndarray | None = None) -> np.ndarray | None:
         """P(true i, label k); None where no T is known."""
         p = self.prior if prior is None else prior

@@ -10,7 +10,7 @@ from smallloss.data.dataset import Dataset
 from smallloss.engine.task import Task
 from smallloss.methods import presets
 from smallloss.methods.presets import Settings
-from smallloss.models.small_convnet import LARGEST, SHRUNK
+from smallloss.models.small import LARGEST, SHRUNK
 from smallloss.noise.model import NoiseModel
 from smallloss.report.facts import printable
 from smallloss.run.files import net_name

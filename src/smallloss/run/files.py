@@ -19,7 +19,7 @@ from smallloss.files import write_npz
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned
 from smallloss.models import build
-from smallloss.models.digest import weights_digest
+from smallloss.models.registry import weights_digest
 from smallloss.record.folder import RunFolder
 from smallloss.record.run import Run
 from smallloss.report.page import write_page
