@@ -209,6 +209,7 @@ def audit(
     from smallloss.auditing import session as auditing
     from smallloss.auditing.words import next_run
     from smallloss.data.source import load
+    from smallloss.record.folder import read_config
     from smallloss.record.run import Run
     from smallloss.run.prepare import data_of_run
 
@@ -220,6 +221,7 @@ def audit(
             print(f"{run / 'report.html'} is as it was: the data of the run was not found; name it with --data.")
         return
     if dataset is None:
+        read_config(run)  # what is no run at all is said first
         raise InputError(f"The data of {run} is not where the run found it, so there is nothing to show: give --data.")
     asked = auditing.ask(
         run, kept=kept, dropped=dropped, suspicious=suspicious, held_out=held_out, promise=promise, seed=seed,

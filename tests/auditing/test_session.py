@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from audited import CLASSES, N, answered, rows_of, run_of, truths, write_rows
+from audited import CLASSES, RATE, N, answered, rows_of, run_of, truths, write_rows
 from smallloss.auditing.rounds import read_state
 from smallloss.auditing.run import read_run
 from smallloss.auditing.session import ask, audit, read_back
@@ -214,6 +214,17 @@ def test_suspicious_answers_correct_and_teach_but_measure_nothing(folder: Path, 
     assert state.level == 0.95  # nobody has looked at what is kept
     result = read_back(folder, answered(folder, tmp_path / "a.csv"))
     assert result.rates.overall.low <= wrong_of(folder).mean() <= result.rates.overall.high
+
+
+def test_a_few_answers_move_no_rate(folder: Path, tmp_path: Path) -> None:
+    """Fewer than the classes, or than 30: half a wrong one among two would double what is called likely wrong."""
+    before = columns_of(folder)
+    audit(folder)
+    result = read_back(folder, answered(folder, tmp_path / "a.csv", which=lambda place: place < 2))
+    assert result.rates.noise_rate == pytest.approx(RATE, abs=0.01)
+    assert "at least 30; 2 given so far" in str(result)
+    changed = columns_of(folder)["selected"] != before["selected"]
+    assert changed.mean() < 0.05
 
 
 @pytest.mark.parametrize("seed", range(4))
