@@ -17,7 +17,7 @@ from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.engine.stepper import Stepper
 from smallloss.errors import InputError
-from smallloss.methods.co_teaching import CoTeaching, Knobs
+from smallloss.methods.co_teaching import CoTeaching, Own
 from smallloss.methods.mixmatch import WeightedMixMatch
 from smallloss.methods.out_of_sample import HalfTraining
 from smallloss.methods.supervised import Supervised
@@ -100,7 +100,7 @@ def test_any_other_failure_stays_what_it_is():
         (lambda task: Supervised(task, "stage1", task.train, RECIPE), "stage1"),
         (lambda task: Supervised(task, "rsl", task.train, RECIPE, recipe_name="rsl"), "rsl"),
         (lambda task: HalfTraining(task, "half1", task.train, task.held_out, RECIPE), "stage1"),
-        (lambda task: CoTeaching(task, task.train, RECIPE, 0.1, Knobs()), "stage1"),
+        (lambda task: CoTeaching(task, task.train, RECIPE, 0.1, Own()), "stage1"),
         (lambda _: WeightedMixMatch, "rsl_wm"),
     ],
 )

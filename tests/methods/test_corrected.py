@@ -106,7 +106,7 @@ def test_co_teaching_learns_the_class_that_was_named(make_task, monkeypatch):
     truth = np.asarray(plain.dataset.labels)
     shifted = plain.dataset.with_labels((truth + 1) % plain.classes)
     task = Task(shifted, plain.train, {}, pins={int(row): int(truth[row]) for row in plain.train})
-    how = replace(SETTINGS, stage1=replace(RECIPE, epochs=12))
+    how = replace(SETTINGS, recipes={**SETTINGS.recipes, "stage1": replace(RECIPE, epochs=12)})
     fitted = methods.get("co_teaching").train(task, how, Noise(noise_rate=0.2)).fitted
     predicted = outputs(task, fitted.network, task.dataset, plain.train).argmax(1)
     assert (predicted == truth[plain.train]).mean() > 0.6
@@ -148,6 +148,10 @@ def test_a_network_learns_what_was_corrected(make_task):
     shifted = plain.dataset.with_labels((truth + 1) % plain.classes)
     recipe = replace(RECIPE, epochs=12)
     task = Task(shifted, plain.train, {}, pins={int(row): int(truth[row]) for row in plain.train})
-    fitted = methods.get("cross_entropy").train(task, replace(SETTINGS, stage1=recipe), NOISE).fitted
+    fitted = (
+        methods.get("cross_entropy")
+        .train(task, replace(SETTINGS, recipes={**SETTINGS.recipes, "stage1": recipe}), NOISE)
+        .fitted
+    )
     assert (fitted.ledger.predicted[plain.train] == truth[plain.train]).mean() > 0.7
     assert fitted.ledger.mean_loss[plain.train].mean() > np.log(plain.classes)  # the losses are those of the labels

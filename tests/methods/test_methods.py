@@ -15,7 +15,7 @@ from smallloss.engine.networks import Network
 from smallloss.engine.objective import Batch
 from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
-from smallloss.methods.co_teaching import CoTeaching, Knobs
+from smallloss.methods.co_teaching import CoTeaching, Own
 from smallloss.methods.small_loss import Noise, choose, new_network, try_nets, warm_up
 from smallloss.noise.choose import select
 
@@ -163,7 +163,7 @@ def test_the_second_look_changes_the_weights_at_the_stated_epoch(make_task, monk
     how = settings(**{"mixmatch.rounds": 2, "mixmatch.look_at": 0.6, "mixmatch.second_beta": 0.0})
     task = make_task()
     learned = methods.get("rsl_wm").train(task, how, NOISE)
-    assert how.mixmatch.look_epoch(5) == 2
+    assert how.own["mixmatch"].look_epoch(5) == 2
     first, later = weights[:3], weights[3:]
     assert all(np.array_equal(one, first[0]) for one in first)
     assert all(np.array_equal(one, later[0]) for one in later)
@@ -178,7 +178,7 @@ def test_after_a_second_look_the_semi_supervised_network_is_the_evidence(make_ta
     learned = methods.get("rsl_wm").train(task, how, NOISE)
     assert learned.ledger is learned.fitted.ledger
     assert learned.ledger is not learned.stages["stage1"].ledger
-    expected = choose(task, how, NOISE, learned.ledger.score(), beta=how.mixmatch.second_beta)
+    expected = choose(task, how, NOISE, learned.ledger.score(), beta=how.own["mixmatch"].second_beta)
     assert np.array_equal(learned.selection.mask, expected.mask)
     assert "second look" in learned.evidence
 
@@ -188,18 +188,18 @@ def test_after_a_second_look_the_semi_supervised_network_is_the_evidence(make_ta
 
 def test_co_teaching_keeps_what_the_ramp_says(make_task):
     """R(t) rises linearly from 0 in epoch 0 to τ in epoch 9 (Han et al. 2018, their code); at least one is kept."""
-    objective = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=40), 0.45, Knobs())
+    objective = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=40), 0.45, Own())
     kept = [objective.plan(epoch)[0].tables["kept"] for epoch in (0, 1, 5, 9, 10, 150)]
     assert [row.tolist() for row in kept] == [[40] * 2, [38] * 2, [30] * 2, [22] * 2, [22] * 2, [22] * 2]
-    short = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=40), 0.45, Knobs(ramp_epochs=2))
+    short = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=40), 0.45, Own(ramp_epochs=2))
     assert [short.plan(epoch)[0].tables["kept"][0].item() for epoch in (0, 1, 5)] == [40, 22, 22]
-    nearly_all = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=2), 0.99, Knobs())
+    nearly_all = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=2), 0.99, Own())
     assert nearly_all.plan(9)[0].tables["kept"].unique().tolist() == [1]
 
 
 def test_each_network_learns_from_the_picks_of_the_other_alone(make_task):
     task = make_task()
-    objective = CoTeaching(task, np.arange(80), RECIPE, 0.5, Knobs())
+    objective = CoTeaching(task, np.arange(80), RECIPE, 0.5, Own())
     generator = torch.Generator().manual_seed(0)
     tables = [torch.nn.Parameter(torch.randn(6, 3, generator=generator)) for _ in range(2)]
 
@@ -249,7 +249,7 @@ def test_co_teaching_takes_the_overall_rate_from_the_transition(make_task, monke
     monkeypatch.setattr(co_teaching.CoTeaching, "__init__", spy)
     own = settings(**{"co_teaching.ramp_epochs": "5"})
     methods.get("co_teaching").train(make_task(), own, Noise(transition=uniform(0.3, 3)))
-    assert made == [(pytest.approx(0.2), Knobs(5))]
+    assert made == [(pytest.approx(0.2), Own(5))]
 
 
 def test_co_teaching_takes_the_overall_rate_from_the_rates_of_the_classes(make_task):

@@ -11,7 +11,7 @@ from smallloss.criterion.ranking import check_scores, known_last, rank_class_by_
 from smallloss.criterion.remarks import remarks
 from smallloss.criterion.weights import label_scores, weights
 from smallloss.errors import InputError
-from smallloss.values import to_numpy
+from smallloss.knobs import to_numpy
 from smallloss.words import listed
 
 SAFETY_LEVEL = 0.8  # where rates are estimated, prop(i) stays below 1 minus the upper end of this interval

@@ -17,10 +17,10 @@ from smallloss.data.seen import Seen
 from smallloss.engine.backend import put_back
 from smallloss.engine.inference import predict_probabilities
 from smallloss.engine.task import Task, pick_device
-from smallloss.methods import fitting
+from smallloss.knobs import whole
+from smallloss.methods.settings import settings_for
 from smallloss.methods.small_loss import Noise
 from smallloss.methods.unknown_noise import learn_noise, verdict_of
-from smallloss.values import whole
 
 
 class RSLClassifier(ClassifierMixin, BaseEstimator):
@@ -81,7 +81,7 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
         classes, first, codes = np.unique(y, return_index=True, return_inverse=True)
         dataset = replace(from_arrays(X, codes), classes=tuple(names[first].tolist()))
         device = pick_device(self.device)
-        settings = fitting.choose(
+        settings = settings_for(
             self.preset, device.type, dataset, net=self.net, epochs=self.epochs, changes=self.settings
         )
         task = Task(dataset, np.arange(len(names)), {}, seed=_seed(self.random_state), device=device)

@@ -13,36 +13,31 @@ from smallloss.engine.objective import Batch, Plan
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.engine.task import Task
-from smallloss.errors import InputError
-from smallloss.methods.presets import Settings
+from smallloss.knobs import Knobs, knob
+from smallloss.methods.settings import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose, new_network, refuse_one_module
 from smallloss.methods.supervised import Supervised
 
 NAME = "Co-teaching"
-HELP = {"ramp_epochs": ("Epochs over which the share left out rises to the noise rate.", "a whole number from 2")}
 
 
 @dataclass(frozen=True)
-class Knobs:
-    """Co-teaching's own settings."""
+class Own(Knobs):
+    """T_k, the epochs over which R(t) rises: the first keeps all, so there are two at least."""
 
-    ramp_epochs: int = 10  # T_k: the epochs over which R(t) rises
-
-    def __post_init__(self) -> None:
-        if self.ramp_epochs < 2:
-            raise InputError(f"ramp_epochs is {self.ramp_epochs}; it must be at least 2, since the first keeps all")
+    ramp_epochs: int = knob(10, "Epochs over which the share left out rises to the noise rate.", least=2)
 
 
 class CoTeaching(Supervised):
     """Per batch each network ranks its own losses; the other one is updated on its (1 − R(t)) B smallest."""
 
-    def __init__(self, task: Task, examples: np.ndarray, recipe: Recipe, noise_rate: float, knobs: Knobs) -> None:
+    def __init__(self, task: Task, examples: np.ndarray, recipe: Recipe, noise_rate: float, own: Own) -> None:
         super().__init__(task, "co_teaching", examples, recipe)
-        self.noise_rate, self.knobs = noise_rate, knobs
+        self.noise_rate, self.own = noise_rate, own
 
     def plan(self, epoch: int) -> list[Plan]:
         """R(t) = τ min(t / T_k, 1), as a number of kept examples beside each step."""
-        dropped = self.noise_rate * min(epoch / (self.knobs.ramp_epochs - 1), 1.0)
+        dropped = self.noise_rate * min(epoch / (self.own.ramp_epochs - 1), 1.0)
         plans = super().plan(epoch)
         for plan in plans:
             steps, size = plan.views["labeled"].index.shape
@@ -72,9 +67,9 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
     refuse(settings)
     rate = _overall(task, settings, noise)
-    objective = CoTeaching(task, task.train, settings.stage1, rate, settings.knobs(Knobs))
+    objective = CoTeaching(task, task.train, settings.recipe("stage1"), rate, settings.own["co_teaching"])
     modules = [new_network(task, settings.net, f"co_teaching/{i}") for i in range(2)]
-    fitted = Stage(task, "co_teaching", objective, settings.stage1, modules).fit()
+    fitted = Stage(task, "co_teaching", objective, settings.recipe("stage1"), modules).fit()
     return Learned("co_teaching", settings.net, fitted, stages={"co_teaching": fitted})
 
 

@@ -13,7 +13,7 @@ import torch
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.engine.task import Task
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import Settings
 from smallloss.methods.small_loss import new_network
 from smallloss.methods.supervised import Supervised
 
@@ -50,14 +50,15 @@ def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
     Training rows are predicted by the other half's network, rows that neither learnt by both.
     """
     found = np.full((2, len(task.dataset), task.classes), np.nan, np.float32)
-    recipe = replace(settings.stage1, epochs=max(2, round(settings.half_epochs * settings.stage1.epochs)))
+    recipe = settings.recipe("stage1")
+    recipe = replace(recipe, epochs=max(2, round(settings.criterion.half_epochs * recipe.epochs)))
     recipe = replace(recipe, evaluate_every=recipe.epochs)
     half = _halves(task)
     for which in (0, 1):
         name = f"half{which}"
         others = np.concatenate([task.train[half != which], task.held_out])
         objective = HalfTraining(task, name, task.train[half == which], others, recipe)
-        record = settings.scored_epochs(recipe.epochs)
+        record = settings.criterion.scored_epochs(recipe.epochs)
         # No name for the stage: on a GPU its inputs and its captured steps must be gone before the next one's come.
         task.finished[name] = Stage(
             task, name, objective, recipe, [new_network(task, settings.net, name)], record=record

@@ -10,11 +10,10 @@ from torch import nn
 
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
-from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Fitted, Stage
 from smallloss.engine.task import Task
 from smallloss.errors import InputError
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import STAGE1, Settings
 from smallloss.methods.supervised import Supervised
 from smallloss.models import build, copied
 from smallloss.noise.answers import found_wrong, pin
@@ -72,12 +71,10 @@ def try_views(task: Task, settings: Settings, method: str) -> None:
         return
     _, *size = task.dataset.in_shape
     for name in ("stage1", method):
-        recipe = getattr(settings, name, None)
-        if isinstance(recipe, Recipe):
-            try:
-                recipe.augmentation(flip=False).require_room((size[0], size[1]))
-            except InputError as error:
-                raise InputError(f"{name}.{error}") from None
+        try:
+            settings.recipe(name).augmentation(flip=False).require_room((size[0], size[1]))
+        except InputError as error:
+            raise InputError(f"{name if name in settings.recipes else STAGE1}.{error}") from None
 
 
 def refuse_one_module(net: Any, need: str) -> None:
@@ -90,11 +87,11 @@ def warm_up(task: Task, settings: Settings) -> Fitted:
     """Lines 1-7: E epochs on the noisy labels; after each, every example's loss goes into the ledger."""
     if "stage1" in task.finished:
         return task.finished["stage1"]
-    recipe = settings.stage1
+    recipe = settings.recipe("stage1")
     ledger = LossLedger(len(task.dataset))
     objective = Supervised(task, "stage1", task.train, recipe)
     module = new_network(task, settings.net, "stage1")
-    record = settings.scored_epochs(recipe.epochs)
+    record = settings.criterion.scored_epochs(recipe.epochs)
     stage = Stage(task, "stage1", objective, recipe, [module], ledger=ledger, record=record)
     task.finished["stage1"] = fitted = stage.fit()
     return fitted
@@ -112,7 +109,7 @@ def choose(
     """Lines 8-14: class by class, the num(i) examples with the smallest score, of the training part or `index`."""
     rows = task.train if index is None else index
     names, labels = np.array(task.dataset.classes), task.dataset.labels[rows]
-    answers = {at: task.pins[row] for at, row in enumerate(rows.tolist()) if row in task.pins}
+    how, answers = settings.criterion, {at: task.pins[row] for at, row in enumerate(rows.tolist()) if row in task.pins}
     return select(
         pin(score[rows], labels, answers),
         names[labels],
@@ -122,27 +119,27 @@ def choose(
         upper=noise.upper,
         transition=noise.transition,
         prior=noise.prior,
-        beta=settings.beta if beta is None else beta,
-        gamma=settings.gamma,
-        kappa=settings.kappa,
-        weight_max=settings.weight_max,
-        rounding=settings.rounding,
-        class_size=settings.class_size,
+        beta=how.beta if beta is None else beta,
+        gamma=how.gamma,
+        kappa=how.kappa,
+        weight_max=how.weight_max,
+        rounding=how.rounding,
+        class_size=how.class_size,
     )
 
 
 def retrain(task: Task, settings: Settings, examples: np.ndarray) -> Fitted:
     """Line 15: a fresh network on the examples alone."""
-    objective = Supervised(task, "rsl", examples, settings.rsl, recipe_name="rsl")
-    return Stage(task, "rsl", objective, settings.rsl, [new_network(task, settings.last_net, "rsl")]).fit()
+    objective = Supervised(task, "rsl", examples, settings.recipe("rsl"), recipe_name="rsl")
+    return Stage(task, "rsl", objective, settings.recipe("rsl"), [new_network(task, settings.last_net, "rsl")]).fit()
 
 
 def retrain_relabelled(task: Task, settings: Settings, wrong: np.ndarray, suggested: np.ndarray) -> Learned:
     """A fresh network on all examples, the wrong ones under the class suggested, if nobody has answered for them."""
-    objective = Supervised(task, RELABELLED, task.train, settings.rsl, recipe_name="rsl")
+    objective = Supervised(task, RELABELLED, task.train, settings.recipe("rsl"), recipe_name="rsl")
     free = ~np.isin(wrong, list(task.pins))
     objective.targets = task.targets.clone()
     objective.targets[torch.from_numpy(wrong[free])] = torch.from_numpy(suggested[free]).to(task.targets)
     module = new_network(task, settings.last_net, RELABELLED)
-    fitted = Stage(task, RELABELLED, objective, settings.rsl, [module]).fit()
+    fitted = Stage(task, RELABELLED, objective, settings.recipe("rsl"), [module]).fit()
     return Learned(RELABELLED, settings.last_net, fitted, stages={RELABELLED: fitted})

@@ -12,10 +12,10 @@ from smallloss.criterion.selection import KAPPA, Selection, select_codes
 from smallloss.criterion.transition import noise_rate as rates_from_transition
 from smallloss.criterion.transition import prior_from_labels, validate
 from smallloss.errors import InputError
+from smallloss.knobs import to_numpy
 from smallloss.noise.estimate import estimate
 from smallloss.noise.probabilities import matrices_of
 from smallloss.noise.verdict import judge
-from smallloss.values import to_numpy
 
 _DIGITS = 12  # of a noise rate
 

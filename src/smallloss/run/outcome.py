@@ -10,7 +10,7 @@ from smallloss.criterion.selection import Selection
 from smallloss.engine.inference import outputs
 from smallloss.engine.stage import Fitted
 from smallloss.engine.task import Task
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose
 from smallloss.methods.unknown_noise import NoiseFound
 from smallloss.models.ensemble import Ensemble
@@ -25,8 +25,8 @@ ByTrueLabels = Callable[[np.ndarray, np.ndarray], TrueAccuracy | None]  # of row
 def judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
     """A method that keeps no ledger of its own is judged beside plain cross entropy's."""
     assert baseline.ledger is not None
-    baseline.score = baseline.ledger.score(settings.score)
-    baseline.evidence = f"{settings.score_in_words} over stage 1"
+    baseline.score = baseline.ledger.score(settings.criterion.score)
+    baseline.evidence = f"{settings.criterion.score_in_words} over stage 1"
     return baseline
 
 
