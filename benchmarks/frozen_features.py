@@ -43,7 +43,7 @@ from smallloss.engine.progress import Progress
 from smallloss.engine.task import Check, Task
 from smallloss.methods.settings import get_preset, settings_for
 from smallloss.methods.small_loss import Noise, warm_up
-from smallloss.models.small_convnet import SmallConvNet
+from smallloss.models.small import SmallConvNet
 
 VIEWS = ("pixels", "random", "cifar100", "imagenet")
 CELLS = ("structured:0.3", "uniform:0.4")

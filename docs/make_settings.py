@@ -30,9 +30,7 @@ def page() -> str:
     parts = [
         BEGINNING,
         "## The network and the criterion",
-        table(
-            alone, Criterion, lambda name: [getattr(one if name in NETS else one.criterion, name) for one in PRESETS]
-        ),
+        table(alone, Criterion, lambda name: [vars(one if name in NETS else one.criterion)[name] for one in PRESETS]),
         CRITERION.format(networks=", ".join(f"`{name}`" for name in network_names())),
         "## `stage1`, `rsl`, `rsl_wm`: how a network is trained",
         "\n".join(f"- `{stage}`: {words}" for stage, words in STAGES.items()),

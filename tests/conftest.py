@@ -56,7 +56,7 @@ def make_net() -> Callable[..., Any]:
     def make(width: int = 4, seed: int = 0) -> Any:
         import torch
 
-        from smallloss.models.small_convnet import SmallConvNet
+        from smallloss.models.small import SmallConvNet
 
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)

@@ -27,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 import smallloss as sl
 from smallloss.cli import app
 from smallloss.criterion.selection import REASONS
+from smallloss.record.examples import COLUMNS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -92,13 +93,6 @@ def test_every_page_is_in_an_index(page):
         DOCS / "README.md" if page.name == "README.md" or page.parent.name != "decisions" else page.parent / "README.md"
     )
     assert f"({page.relative_to(index.parent).as_posix()})" in index.read_text(encoding="utf-8")
-
-
-def test_every_decision_is_in_its_index():
-    index = (DOCS / "decisions" / "README.md").read_text(encoding="utf-8")
-    for page in (DOCS / "decisions").glob("*.md"):
-        for title in re.findall(r"^### (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE):
-            assert f"- [{title}]({page.name}#" in index
 
 
 # --- commands ------------------------------------------------------------------------------------------------
@@ -167,7 +161,7 @@ def test_from_the_paper_to_the_code_names_what_is_there():
         module: ModuleType | None = None
         for code in re.findall(r"`([^`]+)`", line.rpartition(" | ")[2] if line.startswith("|") else line):
             name = re.match(r"[A-Za-z_][\w.]*(?=$|\()", code)
-            if code.startswith("benchmarks/"):
+            if code.startswith(("benchmarks/", "examples/")):
                 assert (ROOT / code).exists(), code
             elif code.endswith((".py", "/")) and code != "src/smallloss/":
                 assert (ROOT / "src" / "smallloss" / code).exists(), code
@@ -261,7 +255,10 @@ def test_the_api_runs_as_it_is_written(tiny, tmp_path, monkeypatch, capsys):
     header = (folder / "examples.csv").read_text(encoding="utf-8").splitlines()[0]
     columns = [name.strip('"') for name in header.split(",")]
     assert len(columns) > 10
-    assert all(f"| `{name}` |" in page for name in columns)
+    assert set(columns) <= {column.name for column in COLUMNS}
+    assert [f"| `{one.name}` | {one.doc} |" for one in COLUMNS] == re.findall(
+        r"^\| `.*", sections(DOCS / "reference" / "run-folder.md")["Columns of the examples"], re.MULTILINE
+    )
     assert set(np.load(folder / "selection.npz")) <= set(re.findall(r"`(\w+)`", page))
 
 

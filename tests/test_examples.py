@@ -92,3 +92,9 @@ def test_can_it_be_trusted():
     assert "A classifier fitted to all labels errs on" in verdicts["Row failure"]
     assert "pass T.T" in verdicts["cleanlab's noise_matrix as it is"]
     assert "horse noise rate 0.28, 1 - T[k, k] = 0.10" in run("can_it_be_trusted.py")
+
+
+def test_algorithm_1():
+    out = run("algorithm_1.py")
+    assert number(r"([\d.]+) % of the \d+ selected", out) > number(r"([\d.]+) % of all", out) + 20
+    assert number(r"Trained on the selected: ([\d.]+) %", out) > number(r"Trained on all labels: ([\d.]+) %", out)

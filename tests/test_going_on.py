@@ -126,13 +126,13 @@ def test_a_step_that_was_too_large_does_not_cost_stage_1(tiny, tmp_path, monkeyp
     status, said = clean(ruined, 0.05)
     assert status == 0
     (changed,) = (line for line in said.splitlines() if line.startswith("changed "))
-    assert "settings.recipe("rsl_wm").lr was 1e+30, now 0.05" in changed
+    assert "settings.rsl_wm.lr was 1e+30, now 0.05" in changed
     assert (ruined / "metrics.jsonl").read_text().startswith(first)  # seconds and all
     config = read_config(ruined)
-    assert "settings.recipe("rsl_wm").lr was 1e+30" in config.pop("changed")
+    assert "settings.rsl_wm.lr was 1e+30" in config.pop("changed")
     assert config == read_config(whole)
     for name in ("ledger.npz", "selection.npz", "examples.csv", "model.safetensors"):
         assert (ruined / name).read_bytes() == (whole / name).read_bytes(), name
     status, said = clean(ruined, 0.04)
     assert status == 2
-    assert "holds a run with other settings (settings.recipe("rsl_wm").lr was 0.05, now 0.04). Give the same" in said
+    assert "holds a run with other settings (settings.rsl_wm.lr was 0.05, now 0.04). Give the same" in said

@@ -23,7 +23,7 @@ from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
 from smallloss.methods.settings import get_preset
 from smallloss.methods.small_loss import Noise
 from smallloss.methods.supervised import Supervised
-from smallloss.models.small_convnet import SmallConvNet
+from smallloss.models.small import SmallConvNet
 from smallloss.noise.choose import select
 from smallloss.record.folder import RunFolder
 

@@ -179,10 +179,11 @@ def test_features_are_trained_on_as_well(make_task):
     assert fitted.last["validation"] > 0.9
 
 
+@pytest.mark.parametrize("recipe", [SGD, ADAM], ids=["live", "average"])
 @pytest.mark.parametrize("scoring", ["plain", "augmented"])
-def test_the_ledger_holds_eval_mode_losses_of_the_asked_view(scoring, make_task, make_net):
-    """Algorithm 1, lines 3-4, for all examples: those held out too."""
-    recipe = replace(SGD, epochs=1, scoring=scoring)
+def test_the_ledger_holds_eval_mode_losses_of_the_asked_view(scoring, recipe, make_task, make_net):
+    """Algorithm 1, lines 3-4, for all examples, those held out too: by the weight average where there is one."""
+    recipe = replace(recipe, epochs=1, scoring=scoring)
     task = make_task()
     stage = build_stage(task, "sgd", make_net(), recipe)
     stage.fit()
@@ -194,10 +195,21 @@ def test_the_ledger_holds_eval_mode_losses_of_the_asked_view(scoring, make_task,
         assert views.flip.any()
     stage.network.module.eval()
     with torch.no_grad():
-        logits = stage.network.module(stage.inputs.see(views))
+        judge = stage.averages[0].network if stage.averages else stage.networks[0]
+        logits = judge.module(stage.inputs.see(views))
         losses = torch.nn.functional.cross_entropy(logits, task.labels, reduction="none")
     np.testing.assert_allclose(stage.ledger.last_loss, losses.numpy(), rtol=1e-4, atol=1e-6)
     assert np.array_equal(stage.ledger.predicted, logits.argmax(1).numpy())
+
+
+def test_inputs_held_out_change_nothing_of_what_is_learnt(make_task, make_net, tiny):
+    """Not even the BatchNorm statistics of the weight average, which are taken afresh."""
+    other = replace(tiny, inputs=np.concatenate([tiny.inputs[:80], 255 - tiny.inputs[80:]]), normalisation=tiny)
+    stages = [build_stage(make_task(dataset=dataset), "adam", make_net()) for dataset in (tiny, other)]
+    for stage in stages:
+        stage.fit()
+    left, right = (stage._tensors() for stage in stages)
+    assert not [name for name in left if not torch.equal(left[name], right[name])]
 
 
 def test_the_ledger_knows_which_epochs_it_recorded(make_task, make_net, tmp_path):

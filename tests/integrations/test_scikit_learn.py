@@ -74,7 +74,7 @@ def test_few_pictures_are_learnt_from_as_clean_does(monkeypatch):
         with pytest.raises(InterruptedError):
             sl.RSLClassifier(noise_rate=0.1, preset=preset, device="cpu").fit(X, y)
     assert used == [settings_for(None, "cpu", from_arrays(X, y)), get_preset("cpu")]
-    assert used[0].stage1.batch == 8
+    assert used[0].recipe("stage1").batch == 8
 
 
 @pytest.mark.filterwarnings("ignore")  # its own, of what it tries

@@ -38,9 +38,8 @@ def test_a_batch_of_a_quarter_takes_half_the_step(stage):
 def test_very_many_pictures_on_a_cpu_are_seen_less_often(n, epochs):
     assert fitted(n, "cpu").recipe("stage1").epochs == epochs
     assert fitted(n, "cpu").recipe("rsl_wm").epochs == min(epochs, 20)
-    assert fitted(n, "fast").recipe("rsl_wm") == get_preset("fast").recipe(
-        "rsl_wm"
-    )  # whose steps do not grow with the data
+    # The steps of this one do not grow with the data.
+    assert fitted(n, "fast").recipe("rsl_wm") == get_preset("fast").recipe("rsl_wm")
     assert fitted(n, "cpu", changes={"mixmatch.steps_per_epoch": 50}).recipe("rsl_wm").epochs == 20
     assert fitted(n, "cpu", changes={"rsl_wm.epochs": 19}).recipe("rsl_wm").epochs == 19
 
@@ -50,12 +49,11 @@ def test_what_was_asked_for_is_not_fitted():
     assert fitted(50, "fast", preset="fast") == fast
     assert fitted(10**5, "cpu", epochs=30).recipe("stage1").epochs == 30
     own = fitted(50, "fast", changes={"stage1.batch": "64", "rsl.epochs": 3, "rsl.lr": 0.3})
-    assert (own.recipe("stage1").batch, own.recipe("stage1").lr) == (
-        64,
-        fast.recipe("stage1").lr / 2,
-    )  # a step follows its batch, whoever chose that
+    stage1, rsl = own.recipe("stage1"), own.recipe("rsl")
+    # A step follows its batch, whoever chose that.
+    assert (stage1.batch, stage1.lr) == (64, fast.recipe("stage1").lr / 2)
     assert fitted(50, "fast", changes={"stage1.batch": 1024}).recipe("stage1").lr == fast.recipe("stage1").lr
-    assert (own.recipe("rsl").batch, own.recipe("rsl").epochs, own.recipe("rsl").lr) == (8, 3, 0.3)
+    assert (rsl.batch, rsl.epochs, rsl.lr) == (8, 3, 0.3)
 
 
 def test_features_are_left_as_the_preset_has_them():

@@ -135,9 +135,8 @@ def test_the_second_look_does_not_count_the_first_epochs(make_task):
 def test_every_step_mixes_other_partners(make_task):
     task, how = make_task(), settings()
     chosen = choose(task, how, NOISE, np.arange(96.0))
-    objective = rsl_wm.WeightedMixMatch(
-        task, "rsl_wm", chosen, how.recipe("rsl_wm"), how.own["mixmatch"], lambda ledger: chosen
-    )
+    recipe = how.recipe("rsl_wm")
+    objective = rsl_wm.WeightedMixMatch(task, "rsl_wm", chosen, recipe, how.own["mixmatch"], lambda ledger: chosen)
     partners = torch.cat([objective.plan(epoch)[0].tables["partner"][:, 0] for epoch in (0, 1)])
     assert len({tuple(row) for row in partners.tolist()}) == 6
 

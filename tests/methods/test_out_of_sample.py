@@ -65,7 +65,7 @@ def test_where_nothing_is_held_out_a_tenth_is_learnt_by_neither(task: Task) -> N
 
 
 def test_a_stopped_half_goes_on_with_what_it_had(task: Task) -> None:
-    recipe = SETTINGS.stage1
+    recipe = SETTINGS.recipe("stage1")
     first = HalfTraining(task, "half0", task.train[:100], task.train[100:], recipe)
     first.total += 0.25
     first.epochs = 3

@@ -10,7 +10,7 @@ from smallloss.engine.recipe import Recipe
 from smallloss.engine.schedule import learning_rates
 from smallloss.errors import InputError
 from smallloss.methods.co_teaching import Own
-from smallloss.methods.settings import get_preset, preset_names, settings_for
+from smallloss.methods.settings import get_preset, idle, preset_names, settings_for
 
 
 def test_stage1_of_the_paper():
@@ -135,14 +135,14 @@ def test_the_crops_follow_the_padding_unless_they_are_asked_for():
     assert (get_preset("cpu").recipe("stage1").crop_offsets, wider.recipe("stage1").crop_offsets) == (3, 9)
     own = wider.changed({"stage1.crop_offsets": 8})
     assert own.recipe("stage1").crop_offsets == 8
-    assert own.changed({"stage1.crop_offsets": "none"}).stage1.crop_offsets == 9
-    assert get_preset("paper").changed({"rsl_wm.pad": 2, "rsl_wm.crop_offsets": 5}).rsl_wm.crop_offsets == 5
+    assert own.changed({"stage1.crop_offsets": "none"}).recipe("stage1").crop_offsets == 9
+    assert get_preset("paper").changed({"rsl_wm.pad": 2, "rsl_wm.crop_offsets": 5}).recipe("rsl_wm").crop_offsets == 5
 
 
 def test_a_method_has_settings_of_its_own():
     paper = get_preset("paper")
-    assert paper.knobs(Knobs) == Own(10)
-    assert paper.changed({"co_teaching.ramp_epochs": "5"}).knobs(Knobs) == Own(5)
+    assert paper.own["co_teaching"] == Own(10)
+    assert paper.changed({"co_teaching.ramp_epochs": "5"}).own["co_teaching"] == Own(5)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_change_leaves_all_else_as_it_was():
         ("cross_entropy.lr", "5", "no setting named 'cross_entropy.lr'; the known ones are net, .*co_teaching"),
         ("own", "{}", "no setting named 'own'"),
         ("half_epochs", "0", "half_epochs is 0.0; it must be above 0"),
-        ("stage1.schedule", "steep", "schedule is 'steep'; it must be one of constant"),
+        ("stage1.schedule", "steep", "schedule is 'steep'; it must be constant, multistep"),
         ("stage1.epochs", "0", "epochs is 0; it must be at least 1"),
         ("stage1.ema", "1", r"ema is 1.0; it must lie in \[0, 1\)"),
     ],
@@ -234,11 +234,11 @@ def test_a_window_in_shares_always_holds_an_epoch(window, epochs, expected):
 
 
 @pytest.mark.parametrize(
-    "method, idle", [("rsl", ["mixmatch.alpha", "rsl_wm.lr"]), ("rsl_wm", ["rsl.lr"]), ("co_teaching", None)]
+    "method, found", [("rsl", ["mixmatch.alpha", "rsl_wm.lr"]), ("rsl_wm", ["rsl.lr"]), ("co_teaching", None)]
 )
-def test_settings_of_another_method_are_named(method, idle):
+def test_settings_of_another_method_are_named(method, found):
     changes = {"stage1.lr": 0.1, "beta": 0.1, "mixmatch.alpha": 0.5, "rsl_wm.lr": 0.1, "rsl.lr": 0.1}
     said = idle(changes, method)
-    names = idle or ["mixmatch.alpha", "rsl_wm.lr", "rsl.lr"]
+    names = found or ["mixmatch.alpha", "rsl_wm.lr", "rsl.lr"]
     assert [sentence.split()[2] for sentence in said] == names
     assert f"it belongs to --method {'rsl_wm' if method != 'rsl_wm' else 'rsl'}, and this is {method}." in said[0]

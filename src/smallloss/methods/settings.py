@@ -10,11 +10,10 @@ from typing import Any
 
 from smallloss import methods
 from smallloss.criterion.settings import Criterion
-from smallloss.data.dataset import Dataset
+from smallloss.data.dataset import HIDDEN, Dataset
 from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
 from smallloss.knobs import Knob, Knobs
-from smallloss.models.mlp import HIDDEN
 
 STAGE1 = "stage1"
 NETS = {

@@ -40,14 +40,10 @@ def load_backbone(backbone: Any, kind: str) -> Backbone:
     library, colon, name = backbone.partition(":")
     if not colon or not library or not name:
         raise InputError(f"{backbone!r} is not a backbone; give {KNOWN}.")
-    if library == "timm":
-        from smallloss.models.timm_backbone import timm_backbone
+    if library in ("timm", "hf"):
+        from smallloss.models.pretrained import hf_backbone, timm_backbone
 
-        return timm_backbone(name, kind)
-    if library == "hf":
-        from smallloss.models.hf_backbone import hf_backbone
-
-        return hf_backbone(name, kind)
+        return timm_backbone(name, kind) if library == "timm" else hf_backbone(name, kind)
     return own_backbone(_call(backbone, library, name), backbone, kind)
 
 
@@ -57,7 +53,7 @@ def name_of(backbone: Any) -> str:
         return backbone
     from torch import nn
 
-    from smallloss.models.digest import weights_digest
+    from smallloss.models.registry import weights_digest
 
     if not callable(backbone):
         raise InputError(f"A backbone is {KNOWN}, a torch module or a function, not a {type(backbone).__name__}.")

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, gelu, unfold
 
 from smallloss.errors import InputError
-from smallloss.models.small_convnet import LARGEST, SHRUNK
+from smallloss.models.small import LARGEST, SHRUNK
 
 PATCH = 2
 _FLOOR = 5e-4  # added to each eigenvalue: what hardly varies is not blown up

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import importlib
 import inspect
 from collections.abc import Callable
@@ -18,11 +19,11 @@ _NETS = {
     "wrn-28-2": "wide_resnet:WideResNet28x2",
     "preact-resnet-32": "preact_resnet:PreActResNet32",
     "preact-resnet-18": "preact_resnet:PreActResNet18",
-    "resnet-9": "resnet9:ResNet9",
+    "resnet-9": "small:ResNet9",
     "quick-convnet": "quick_convnet:QuickConvNet",
     "quick-small": "quick_convnet:SmallQuickConvNet",
-    "small-convnet": "small_convnet:SmallConvNet",
-    "mlp": "mlp:MLP",
+    "small-convnet": "small:SmallConvNet",
+    "mlp": "small:MLP",
 }
 _WITH_WIDTHS = ("quick-convnet", "quick-small")
 
@@ -165,3 +166,19 @@ def _logits(module: nn.Module, n: int, classes: int, in_shape: tuple[int, ...], 
 def _short(error: Exception) -> str:
     """The first line of what others say, which may be pages."""
     return str(error).strip().partition("\n")[0]
+
+
+def weights_digest(module: nn.Module) -> str:
+    """What tells one set of weights from another: sha256 over the names and bytes of a module's state, in hexadecimal.
+
+    Of a weight that has seen no input yet, or a state that is no tensor, the name alone counts.
+    """
+    import torch
+    from torch.nn.parameter import is_lazy
+
+    digest = hashlib.sha256()
+    for name, value in module.state_dict().items():
+        digest.update(name.encode())
+        if isinstance(value, torch.Tensor) and not is_lazy(value):
+            digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()

@@ -273,27 +273,25 @@ COLUMNS = (
            "likely wrong: `rank_in_class` is beyond (1 - noise rate) n of its label; or found wrong by hand"),
     Column("label_score", lambda e: e.label_score, np.nan,
            "in [0, 1], low is suspicious: how probable it is that the label is right, by rank, below 1/2 exactly for "
-           "the likely wrong; after an audit by its answers, and 0 or 1 where one was given"),
+           "the likely wrong; after an audit by its answers"),
     Column("given_label", lambda e: e.named(e.label), None, "the label as it came"),
-    Column("predicted_label", lambda e: e.named(e.predicted), None, "what the final classifier says"),
+    Column("predicted_label", lambda e: e.named(e.predicted), None, "what the classifier says"),
     Column("id", lambda e: np.array([as_cell(name) for name in e.ids], dtype=object), None,
            "your name for the example; its position if you gave none"),
     Column("index", lambda e: np.arange(len(e)), None,
-           "its number in the ledger and the selection: its position in the input, from 0, unreadable examples not "
-           "counted"),
+           "its position in the input, from 0, unreadable examples not counted"),
     Column("split", _split, "",
            "`train`, or `held out`: never trained on, and ranked among the held out"),
     Column("score", lambda e: e.score, np.nan,
-           "what examples are ranked by; higher is more suspicious. The mean loss, or the mean margin with its sign "
-           "turned; after an audit 1 - label score"),
+           "what examples are ranked by, high is suspicious: the mean loss, or minus the mean margin (how far the "
+           "label's output is above the others); after an audit 1 - label score"),
     Column("mean_loss", lambda e: e.mean_loss, np.nan, "the mean of its losses over the recorded epochs"),
     Column("rank_in_class", lambda e: e.rank, 0,
            "1 for the smallest score among the examples with this label; 0 if never seen"),
-    Column("quota", lambda e: e.quota, 0, "how many examples of this label are kept: num(k)"),
+    Column("quota", lambda e: e.quota, 0, "how many examples of this label are kept"),
     Column("cutoff", lambda e: e.cutoff, np.nan, "the score of the last one kept"),
     Column("weight", lambda e: e.weight, 0.0,
-           "between exp(-kappa) and 1 for a kept example, 0 for the others; a label corrected by hand is learnt all "
-           "the same"),
+           "between exp(-kappa) and 1 for a kept example, 0 for the others"),
     Column("selected", lambda e: e.kept, False, "safe to learn from: `rank_in_class` is within the quota"),
     Column("reason", lambda e: np.array(REASONS, dtype=object)[e.reason], REASONS[UNREADABLE],
            "see [reasons](#reasons)"),
@@ -301,13 +299,13 @@ COLUMNS = (
            "for a likely wrong label, what the network that did not learn it sees instead. Never applied unless you "
            "ask"),
     Column("predicted_probability", lambda e: e.probability, np.nan,
-           "how sure the classifier is of `predicted_label`"),
+           "how sure the classifier is"),
     Column("audit_answer", _answer, None,
-           "with `--corrections` or after an audit: `right`, `wrong` or `none`, as a person said"),
+           "with answers by hand: `right`, `wrong` or `none`"),
     Column("audited_label", lambda e: None if e.answer is None else e.named(e.answer), None,
-           "with it, the class that the person named"),
+           "with them: the class that the person named"),
     Column("true_label", lambda e: None if e.true is None else e.named(e.true), None,
-           "only where a benchmark knows it. Labels that came with the data and were not corrected are no truth"),
+           "only where a benchmark knows it"),
 )  # fmt: skip
 _NEEDED = [one.name for one in COLUMNS].index("reason")  # every run has the columns up to this one
 _AS_THEY_ARE = {

@@ -9,7 +9,7 @@ import torch
 from smallloss.data.dataset import Dataset
 from smallloss.engine.task import Task
 from smallloss.methods.settings import Settings, get_preset
-from smallloss.models.small_convnet import LARGEST, SHRUNK
+from smallloss.models.small import LARGEST, SHRUNK
 from smallloss.report.facts import printable
 from smallloss.run.files import net_name
 from smallloss.run.known_noise import Knowledge

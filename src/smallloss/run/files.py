@@ -18,7 +18,7 @@ from smallloss.methods.settings import NETS, Settings, groups_of
 from smallloss.methods.small_loss import Learned
 from smallloss.methods.unknown_noise import NoiseFound
 from smallloss.models import build
-from smallloss.models.digest import weights_digest
+from smallloss.models.registry import weights_digest
 from smallloss.record.folder import RunFolder
 from smallloss.record.run import Run
 from smallloss.report.page import write_page
