@@ -19,7 +19,6 @@ from smallloss.engine.scoring import score
 from smallloss.engine.stage import Stage
 from smallloss.engine.views import plain_views
 from smallloss.methods.settings import Settings, get_preset
-from smallloss.methods.small_loss import new_network
 from smallloss.methods.supervised import Supervised
 
 WINDOWS = ((0, 1), (0.1, 1), (0.2, 1), (0.33, 1), (0.5, 1), (0.33, 0.7), (0.33, 0.85), (0.5, 0.85))
@@ -39,9 +38,8 @@ class Watched(Stage):
 
 def watch(one: Cell, settings: Settings, device: str) -> tuple[Watched, float]:
     task, recipe = one.task(device), settings.recipe("stage1")
-    objective = Supervised(task, "stage1", task.train, recipe)
-    ledger = LossLedger(len(one.dataset))
-    stage = Watched(task, "stage1", objective, recipe, [new_network(task, settings.net, "stage1")], ledger=ledger)
+    objective = Supervised(task, "stage1", task.train, recipe, settings.net)
+    stage = Watched(task, objective, ledger=LossLedger(len(one.dataset)))
     stage.kept = {}
     start = time.perf_counter()
     stage.fit()

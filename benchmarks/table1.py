@@ -19,7 +19,7 @@ from cells import Cell, cell, datasets
 from common import RESULTS, commit, hardware, named_values, record
 from smallloss.criterion.ledger import LossLedger
 from smallloss.engine.task import Task
-from smallloss.methods.out_of_sample import out_of_sample
+from smallloss.methods.cross import out_of_sample
 from smallloss.methods.settings import Settings, get_preset
 from smallloss.methods.small_loss import warm_up
 

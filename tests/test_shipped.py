@@ -104,7 +104,7 @@ def test_a_page_read_back_is_the_same_where_the_method_is_not_shipped(tmp_path):
     x, y, _ = blobs(200)
     run = sl.clean((x, y), tmp_path / "run", noise_rate=0.2, epochs=8, settings=SPOILT)
     again = Run.read(tmp_path / "run").shown_with(run.result.dataset)
-    assert page(again) == (tmp_path / "run" / "report.html").read_text()
+    assert page(again, "run") == (tmp_path / "run" / "report.html").read_text()
 
 
 def test_relabelled_data_is_a_third_candidate(tmp_path):

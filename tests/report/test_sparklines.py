@@ -6,7 +6,9 @@ import numpy as np
 
 from made import part_of, run_of
 from smallloss.data.dataset import Dataset
-from smallloss.report.sparklines import BINS, HEIGHT, Sparkline, sparklines
+from smallloss.report.svg import SPARK_BINS as BINS
+from smallloss.report.svg import SPARK_HEIGHT as HEIGHT
+from smallloss.report.svg import Sparkline, sparklines
 
 
 def tops(path: str) -> dict[int, float]:

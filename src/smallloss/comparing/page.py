@@ -9,11 +9,11 @@ import numpy as np
 from markupsafe import Markup
 
 from smallloss import methods
-from smallloss.comparing.plots import curves_of
 from smallloss.files import write_text
 from smallloss.record.examples import HELD_OUT
 from smallloss.record.run import Run
 from smallloss.report.compare import REFERENCE, Difference, paired
+from smallloss.report.svg import panels
 from smallloss.report.templates import environment
 
 if TYPE_CHECKING:
@@ -34,14 +34,20 @@ def write_page(folder: Path, rows: Sequence[dict[str, Any]], failed: dict[str, s
         beside = "" if name == REFERENCE else difference(right[name], right[REFERENCE]).words
         lines.append(_line(name, some, beside))
     runs = [Run.read(grid.run_of_row(row)) for row in rows[:1]]
-    curves = {methods.called(name): [row["curve"] for row in rows if row["method"] == name] for name in names}
+    curves = [[_curve(row) for row in rows if row["method"] == name and row["curve"]] for name in names]
+    drawn = [(methods.called(name), Markup(panel)) for name, panel in zip(names, panels(curves), strict=False)]
     page = environment(HERE).get_template("page.html.jinja").render(
         name=runs[0].name if runs else "", on=runs[0].accuracy_on if runs else "", lines=lines, failed=failed,
-        seeds=len({row["seed"] for row in rows}), curves=Markup(curves_of(curves, methods.called(REFERENCE))),
+        seeds=len({row["seed"] for row in rows}), curves=drawn,
         made=sorted({f"{row['hardware']}; {row['commit'] or row['version']}" for row in rows}),
         notes=runs[0].notes[:1] if runs else [],
     )  # fmt: skip
     return write_text(folder / "report.html", page)
+
+
+def _curve(row: dict[str, Any]) -> Any:
+    """Epochs, and accuracies after them in percent."""
+    return list(zip(*row["curve"], strict=True))
 
 
 def _line(name: str, rows: Sequence[dict[str, Any]], beside: str) -> dict[str, Any]:

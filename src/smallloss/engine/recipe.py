@@ -32,11 +32,11 @@ class Recipe(Knobs):
     schedule: str = knob(
         "multistep",
         "Shape of the learning rate over the stage.",
-        choices=("constant", "multistep", "cosine", "triangular", "trapezoid"),
+        choices=("constant", "multistep", "cosine", "triangular", "trapezoid", "linear"),
     )
     milestones: tuple[float, ...] = knob(
         (0.3, 0.6, 0.8),
-        "Where `multistep` lowers the learning rate, as shares of the stage.",
+        "Where `multistep` lowers the learning rate, as shares of the stage; `linear` falls from the first on.",
         values="rising, between 0 and 1",
     )
     factor: float = knob(0.02, "What `multistep` multiplies the learning rate by at each milestone.", above=0)

@@ -6,6 +6,7 @@ A method is a module here with `def train(task, settings, noise) -> Learned`. It
 - `RECIPES`, how it trains under each preset: {"paper": Recipe(...), "fast": ..., "cpu": ...}, or in the place of one
   recipe several by name. Without, it trains as stage 1 does.
 - `Own(Knobs)`, the settings that only it has: settings.own["its name"].
+- `NEEDS`, what must be known of the noise: "noise rate" (if left out), "matrix" or None.
 - `refuse(settings)`, where it cannot take them all: that is asked before anything is trained.
 - `follows(settings)`, which settings of its recipe are fitted to the number of pictures, if not all that are.
 
@@ -19,6 +20,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from smallloss.errors import InputError
 
@@ -49,6 +51,28 @@ def sound() -> list[str]:
 def called(name: str) -> str:
     """A method as the paper writes it."""
     return str(getattr(get(name), "NAME", name)) if name in names() else name
+
+
+def needs(name: str) -> str | None:
+    """What a method must be told of the noise."""
+    found: str | None = getattr(get(name), "NEEDS", "noise rate")
+    return found
+
+
+def refuse(name: str, settings: Any) -> None:
+    """An InputError where a method cannot take these settings."""
+    if hasattr(get(name), "refuse"):
+        get(name).refuse(settings)
+
+
+def train(name: str, task: Any, settings: Any, noise: Any) -> Any:
+    """What a method learns (`Learned`), once it takes the settings and knows what it must of the noise."""
+    refuse(name, settings)
+    if needs(name) == "matrix" and noise.transition is None:
+        raise InputError(f"{called(name)} needs a transition matrix: give T with --transition (Python: transition=).")
+    if needs(name) and not noise.is_known:
+        raise InputError(f"{called(name)} needs a noise rate: give noise_rate, or a transition matrix.")
+    return get(name).train(task, settings, noise)
 
 
 def _files() -> set[str]:

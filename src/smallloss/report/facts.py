@@ -7,14 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.criterion.selection import precision_recall
+from smallloss.criterion.selection import (
+    BALANCE,
+    CORRECTED,
+    KEPT,
+    LIKELY_WRONG,
+    NO_CLASS,
+    REASONS,
+    SAFETY,
+    precision_recall,
+)
 from smallloss.criterion.transition import margin
-from smallloss.record.examples import TRAIN
+from smallloss.record.examples import TRAIN, Examples
 from smallloss.record.run import Run
 from smallloss.report.compare import advice
 from smallloss.words import one_line, percent
 
 TRAINED_ON = "trained on"
+FATES = ("kept", "aside", "wrong")  # the page has a colour for each
+FATE_OF = {KEPT: "kept", SAFETY: "aside", BALANCE: "aside"} | dict.fromkeys(
+    (LIKELY_WRONG, CORRECTED, NO_CLASS), "wrong"
+)
 _STAGE1 = "Stage 1: Cross Entropy on all labels"
 
 
@@ -44,6 +57,12 @@ class ClassRow:
     interval: tuple[float, float] | None = None  # of an estimated noise rate, 90 %
     margin: float | None = None  # T_kk minus the largest other entry of its column, where T is known or estimated
     cutoff: float | None = None  # the score of the last example kept
+
+
+def fates(e: Examples) -> np.ndarray:
+    """The place in FATES of each example that was ranked."""
+    of_reason = [FATES.index(FATE_OF.get(code, "aside")) for code in range(len(REASONS))]
+    return np.array(of_reason)[e.reason]
 
 
 def class_rows(run: Run) -> list[ClassRow]:

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.criterion.selection import BALANCE, KEPT, LIKELY_WRONG, REASONS, SAFETY, UNREADABLE
+from smallloss.criterion.selection import REASONS, UNREADABLE
 from smallloss.record.examples import SPLITS, Examples
 from smallloss.record.run import Run
-from smallloss.report.facts import printable, shortened
+from smallloss.report.facts import FATE_OF, printable, shortened
 
 BUDGET = 2_000_000  # characters
 TEXT_LENGTH = 120
 _DIGITS = 3
-_MARKS = {KEPT: "kept", LIKELY_WRONG: "wrong", SAFETY: "aside", BALANCE: "aside"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ def _columns(run: Run) -> list[dict[str, Any]]:
         _number("label score", e.label_score),
         _number("mean loss", e.mean_loss),
         {"title": "rank", "kind": "number", "digits": 0, "values": _or_none(e.rank, over=0)},
-        _names("reason", list(REASONS), e.reason) | {"marks": [_MARKS.get(code, "") for code in range(len(REASONS))]},
+        _names("reason", list(REASONS), e.reason) | {"marks": [FATE_OF.get(code, "") for code in range(len(REASONS))]},
         _names("split", parts, codes[e.split]),
     ]
     if e.probability is not None:

@@ -1,5 +1,6 @@
 """report.html: one file that opens from a mail, without a server, an outside address or any script but its own."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,9 @@ from smallloss.report.facts import (
 )
 from smallloss.report.packed import BUDGET, packed
 from smallloss.report.pictures import CLASSES_SHOWN, borderline, gallery
-from smallloss.report.plots import CURVES, DASHES, learning_curves, loss_curves, score_histogram
 from smallloss.report.settings import shown_settings
-from smallloss.report.sparklines import sparklines
+from smallloss.report.svg import CURVES, DASHES, learning_curves, loss_curves, score_histogram, sparklines
 from smallloss.report.templates import environment
-from smallloss.words import percent
 
 _TEMPLATE = "page.html.jinja"
 _TABLE_AND_GALLERIES = 3_000_000  # characters
@@ -35,17 +34,20 @@ _TABLE_AND_GALLERIES = 3_000_000  # characters
 
 def write_page(run: Run, path: str | Path) -> Path:
     """The report; the same run gives the same bytes, so no times stand in it."""
-    return files.write_text(path, page(run))
+    return files.write_text(path, page(run, Path(path).absolute().parent.name))
 
 
-def page(run: Run) -> str:
-    """The report as a text. Everything in it is escaped but the plots, which hold no text of the user's."""
+def page(run: Run, folder: str = "RUN") -> str:
+    """The report as a text; `folder`: the name of the run's, for the commands in it.
+
+    Everything in it is escaped but the plots, which hold no text of the user's.
+    """
     from markupsafe import Markup
 
     facts = _facts(run)
     plots = {name: Markup(svg) for name, svg in _plots(run).items()}
-    made = environment(Path(__file__).parent, percent=percent, count="{:,}".format, pieces=pieces)
-    return str(made.get_template(_TEMPLATE).render(plots=plots, **facts))
+    made = environment(Path(__file__).parent, pieces=pieces)
+    return str(made.get_template(_TEMPLATE).render(plots=plots, run=shlex.quote(printable(folder)), **facts))
 
 
 def _facts(run: Run) -> dict[str, Any]:

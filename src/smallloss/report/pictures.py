@@ -12,7 +12,7 @@ import numpy as np
 from smallloss.data.dataset import Dataset
 from smallloss.record.examples import NOBODY, SPLITS
 from smallloss.record.run import Run
-from smallloss.report.facts import printable, shortened
+from smallloss.report.facts import FATES, fates, printable, shortened
 from smallloss.words import one_line
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _worst(run: Run, code: int, *, wrong: bool) -> list[int]:
 def _shown(run: Run, rows: Sequence[int]) -> list[Shown]:
     e, data = run.examples, run.dataset
     counts = [np.bincount(e.label[(e.split == k) & (e.rank > 0)], minlength=len(e.classes)) for k in range(len(SPLITS))]
-    found = []
+    found, fate = [], fates(e)
     for row in rows:
         picture = None if data is None else thumbnail(data, row, LONGEST_SIDE)
         code, seen = int(e.label[row]), int(e.seen[row])
@@ -106,7 +106,7 @@ def _shown(run: Run, rows: Sequence[int]) -> list[Shown]:
             label_score=float(e.label_score[row]),
             rank=int(e.rank[row]),
             of=int(counts[int(e.split[row])][code]),
-            fate="kept" if e.kept[row] else "wrong" if e.likely_wrong[row] else "aside",
+            fate=FATES[fate[row]],
             picture=None if picture is None else embedded(picture),
             coarse=picture is not None and max(picture.size) <= _COARSE_SIDE,
             text=None if data is None or data.shown is None else shortened(printable(data.shown[row]), TEXT_LENGTH),

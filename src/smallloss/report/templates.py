@@ -5,19 +5,21 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from smallloss.words import percent
+
 
 def environment(folder: Path, **filters: Any) -> Any:
-    """A jinja environment over the templates of a folder, with `sha256` and some filters added."""
+    """A jinja environment over the templates of a folder and the report's, with some filters added."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
-        loader=FileSystemLoader(folder),
+        loader=FileSystemLoader([folder, Path(__file__).parent]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= filters | {"sha256": _sha256}
+    made.filters |= {"sha256": _sha256, "percent": percent, "count": "{:,}".format} | filters
     made.policies["json.dumps_kwargs"] = {"allow_nan": False}  # browsers read no NaN; keys in the order given
     return made
 
