@@ -62,6 +62,5 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
     rate, recipe = overall_rate(task, settings, noise), settings.recipe("co_teaching")
     own = settings.own["co_teaching"]
-    return Learned(
-        "co_teaching", fit(task, CoTeaching(task, "co_teaching", task.train, recipe, settings.net, rate, own))
-    )
+    objective = CoTeaching(task, "co_teaching", task.train, recipe, settings.net, rate, own)
+    return Learned("co_teaching", fit(task, objective))
