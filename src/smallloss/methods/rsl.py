@@ -2,14 +2,15 @@
 
 from smallloss.engine.task import Task
 from smallloss.methods.settings import CPU, FAST, PAPER, Settings
-from smallloss.methods.small_loss import Learned, Noise, choose, retrain, warm_up
+from smallloss.methods.small_loss import Learned, choose, retrain, warm_up
+from smallloss.noise.model import NoiseModel
 
 NAME = "RSL"
 NEEDS = "noise rate"
 RECIPES = {"paper": PAPER, "fast": FAST, "cpu": CPU}
 
 
-def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Algorithm 1, whole."""
     stage1 = warm_up(task, settings)  # lines 1-7
     assert stage1.ledger is not None
