@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-HERE = Path(__file__).resolve()
-sys.path.insert(0, str(HERE.parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import RESULTS, named_values, record
 
+HERE = Path(__file__).resolve()
 WARM_UP = 2
 
 
