@@ -13,6 +13,8 @@ import os
 import subprocess
 import sys
 import time
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -32,10 +34,8 @@ def work(asked: argparse.Namespace) -> None:
 
     import smallloss
 
-    try:
-        from smallloss.engine import stage
-    except ImportError:
-        from smallloss.learning import stage  # as it was called
+    called = "engine" if find_spec("smallloss.engine") else "learning"  # as it was called
+    stage = import_module(f"smallloss.{called}.stage")
     epoch = stage.Stage._epoch
     say = sys.stdout
 
