@@ -205,7 +205,7 @@ def test_two_networks_in_one_step_agree_with_eager() -> None:
 
 def test_co_teaching_runs() -> None:
     task = make_task()
-    settings = replace(get_preset("cpu"), stage1=replace(SGD, epochs=3))
+    settings = replace(get_preset("cpu"), recipes={"stage1": replace(SGD, epochs=3)})
     learned = methods.get("co_teaching").train(task, settings, NoiseModel(noise_rate=0.2))
     assert np.isfinite(learned.fitted.last["loss"])
     assert learned.fitted.last["validation"] > 0.5

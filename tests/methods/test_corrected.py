@@ -105,7 +105,7 @@ def test_co_teaching_learns_the_class_that_was_named(make_task, monkeypatch):
     truth = np.asarray(plain.dataset.labels)
     shifted = plain.dataset.with_labels((truth + 1) % plain.classes)
     task = Task(shifted, plain.train, {}, pins={int(row): int(truth[row]) for row in plain.train})
-    how = replace(SETTINGS, stage1=replace(RECIPE, epochs=12))
+    how = replace(SETTINGS, recipes={**SETTINGS.recipes, "stage1": replace(RECIPE, epochs=12)})
     fitted = methods.get("co_teaching").train(task, how, NoiseModel(noise_rate=0.2)).fitted
     predicted = outputs(task, fitted.network, task.dataset, plain.train).argmax(1)
     assert (predicted == truth[plain.train]).mean() > 0.6
