@@ -224,7 +224,7 @@ def test_a_few_answers_move_no_rate(folder: Path, tmp_path: Path) -> None:
     assert result.rates.noise_rate == pytest.approx(RATE, abs=0.01)
     assert "at least 30; 2 given so far" in str(result)
     changed = columns_of(folder)["selected"] != before["selected"]
-    assert changed.mean() < 0.05
+    assert changed.mean() < 0.1
 
 
 @pytest.mark.parametrize("seed", range(4))

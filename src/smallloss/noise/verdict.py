@@ -154,8 +154,8 @@ def _unanswered(kept: int, refuted: str, learnt_from: int) -> tuple[Word, str]:
         return "do not trust", f"Do not trust the kept labels: {refuted}."
     if learnt_from:
         return "unchecked", (
-            f"Unchecked: {counted(learnt_from, 'answer')} chose what is kept, so none judges it. How many of the {kept:,} "
-            "kept labels are right, only fresh answers can tell (smallloss audit)."
+            f"Unchecked: {counted(learnt_from, 'answer')} chose what is kept, so none judges it. How many of the "
+            f"{kept:,} kept labels are right, only fresh answers can tell (smallloss audit)."
         )
     return "unchecked", (
         f"Unchecked: nobody has looked at these labels yet. How many of the {kept:,} kept ones are right, only answers "
