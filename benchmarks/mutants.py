@@ -98,8 +98,8 @@ def _of_call(node: ast.Call, name: str) -> Iterator[tuple[str, ast.AST, str]]:
     elif name == "argsort" and owner is not None:
         yield "direction", node, _with(node, func=ast.Attribute(ast.UnaryOp(ast.USub(), owner), name))
     for keyword in node.keywords:
-        fewer = [one for one in node.keywords if one is not keyword]
-        yield "argument dropped", node, _with(node, keywords=fewer)
+        if keyword.arg != "strict":  # of zip: it guards what cannot happen
+            yield "argument dropped", node, _with(node, keywords=[one for one in node.keywords if one is not keyword])
 
 
 def _with(node: ast.AST, **new: Any) -> str:
@@ -111,9 +111,9 @@ def nodes(tree: ast.AST) -> Iterator[ast.AST]:
     """All that runs: no annotations, no decorators, no words of an error, nothing for type checkers."""
     for name, value in ast.iter_fields(tree):
         for child in value if isinstance(value, list) else [value]:
-            said = name in ("annotation", "returns", "decorator_list") or isinstance(child, NO_CODE)
+            said = name in ("annotation", "returns", "decorator_list") or getattr(child, "arg", "") == "strict"
             typed = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
-            if isinstance(child, ast.AST) and not said and not typed:
+            if isinstance(child, ast.AST) and not isinstance(child, NO_CODE) and not said and not typed:
                 yield child
                 yield from nodes(child)
 
