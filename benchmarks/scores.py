@@ -20,7 +20,6 @@ from smallloss.engine.stage import Stage
 from smallloss.engine.views import plain_views
 from smallloss.methods import presets
 from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import new_network
 from smallloss.methods.supervised import Supervised
 
 WINDOWS = ((0, 1), (0.1, 1), (0.2, 1), (0.33, 1), (0.5, 1), (0.33, 0.7), (0.33, 0.85), (0.5, 0.85))
@@ -40,9 +39,8 @@ class Watched(Stage):
 
 def watch(one: Cell, settings: Settings, device: str) -> tuple[Watched, float]:
     task, recipe = one.task(device), settings.stage1
-    objective = Supervised(task, "stage1", task.train, recipe)
-    ledger = LossLedger(len(one.dataset))
-    stage = Watched(task, "stage1", objective, recipe, [new_network(task, settings.net, "stage1")], ledger=ledger)
+    objective = Supervised(task, "stage1", task.train, recipe, settings.net)
+    stage = Watched(task, objective, ledger=LossLedger(len(one.dataset)))
     stage.kept = {}
     start = time.perf_counter()
     stage.fit()

@@ -20,7 +20,7 @@ from common import RESULTS, commit, hardware, named_values, record
 from smallloss.criterion.ledger import LossLedger
 from smallloss.engine.task import Task
 from smallloss.methods import presets
-from smallloss.methods.out_of_sample import out_of_sample
+from smallloss.methods.cross import out_of_sample
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import warm_up
 

@@ -29,13 +29,13 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.protocol import hold_out
 from smallloss.engine.inference import outputs
 from smallloss.engine.networks import Network
-from smallloss.engine.stage import Stage
+from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.errors import TooFewError
 from smallloss.methods import fitting
-from smallloss.methods.out_of_sample import HalfTraining
+from smallloss.methods.cross import Fold
 from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import Learned, Noise, choose, new_network, retrain, warm_up
+from smallloss.methods.small_loss import Learned, Noise, choose, retrain, warm_up
 from smallloss.noise.estimate import estimate
 from smallloss.run.outcome import parts_of
 from trust_sets import FEATURES, FEATURES_N, MADE, Labelled, Noisy, Places, components, real, seen_inputs, sources
@@ -95,11 +95,10 @@ def half_networks(task: Task, settings: Settings, split: int) -> list[np.ndarray
     for which in (0, 1):
         name = f"half{which}" if split == 0 else f"half{which} of {split}"
         others = np.concatenate([task.train[half != which], task.held_out])
-        objective = HalfTraining(task, name, task.train[half == which], others, recipe)
-        record = settings.scored_epochs(recipe.epochs)
-        Stage(task, name, objective, recipe, [new_network(task, settings.net, name)], record=record).fit()
+        objective = Fold(task, name, task.train[half == which], others, recipe, settings.net)
+        fit(task, objective, record=settings.scored_epochs(recipe.epochs))
         P = np.full((len(task.dataset), task.classes), np.nan, np.float32)
-        P[others] = (objective.total / objective.epochs).cpu().numpy()
+        P[others] = objective.prediction()
         found.append(P)
     return found
 
@@ -190,7 +189,7 @@ def learn(task: Task, settings: Settings, noise: Noise, said: dict[str, Any]) ->
     except TooFewError:
         pass
     kept, issue = (np.zeros(len(data), bool) for _ in range(2))
-    evidence = Learned("rsl", settings.net, None, selection, said["score"])  # type: ignore[arg-type]
+    evidence = Learned("rsl", None, selection, said["score"])  # type: ignore[arg-type]
     for part in parts_of(task, settings, noise, evidence):
         kept[part.index], issue[part.index] = part.selection.mask, part.selection.is_label_issue
     return {"rsl": g, "kept": kept, "issue": issue}

@@ -31,7 +31,9 @@ def test_what_the_validation_part_is_compared_with(protocol, labels, tiny: Datas
 
 def learned(net: Any, history: list[dict[str, Any]]) -> Learned:
     rows = [{"seconds": 1.0, **row} for row in history]
-    return Learned("rsl", "small-convnet", Fitted(Network(net.eval(), torch.device("cpu")), rows, None, Recipe()))
+    return Learned(
+        "rsl", Fitted("rsl", "small-convnet", Network(net.eval(), torch.device("cpu")), rows, None, Recipe())
+    )
 
 
 def test_the_best_accuracy_is_that_of_the_epoch_that_validates_best(make_task, make_net):

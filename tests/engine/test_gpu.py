@@ -86,8 +86,7 @@ def make_net(seed: int = 0) -> torch.nn.Module:
 
 
 def supervised(task: Task, recipe: Recipe = SGD) -> Stage:
-    objective = Supervised(task, "stage", task.train, recipe)
-    return Stage(task, "stage", objective, recipe, [make_net()], ledger=LossLedger(N))
+    return Stage(task, Supervised(task, "stage", task.train, recipe, make_net()), ledger=LossLedger(N))
 
 
 def mixmatch(task: Task, recipe: Recipe = MIX, how: MixMatchSettings = HOW) -> Stage:
@@ -97,9 +96,8 @@ def mixmatch(task: Task, recipe: Recipe = MIX, how: MixMatchSettings = HOW) -> S
         return select(ledger.mean_loss[task.train], labels, noise_rate=0.2, beta=0.05)
 
     first = select(np.random.default_rng(1).random(TRAIN), labels, noise_rate=0.2)
-    objective = WeightedMixMatch(task, "stage", first, recipe, how, look_again)
-    nets = [make_net(seed) for seed in range(how.networks)]
-    return Stage(task, "stage", objective, recipe, nets, ledger=LossLedger(N))
+    objective = WeightedMixMatch(task, "stage", first, recipe, SmallConvNet, how, look_again)
+    return Stage(task, objective, ledger=LossLedger(N))
 
 
 def fit(stage: Stage, *, capture: bool = True) -> Stage:
@@ -191,7 +189,7 @@ def test_streaming_agrees_with_resident() -> None:
 def test_mixmatch_is_captured_and_agrees_with_eager() -> None:
     captured, eager = fit(mixmatch(make_task())), fit(mixmatch(make_task()), capture=False)
     assert len(captured.stepper._graphs) == 1  # the second look changes the plan's values, not its shape
-    left, right = (stage.objective.state()["weight"] > 0 for stage in (captured, eager))
+    left, right = (stage.objective.buffers()["weight"].numpy() > 0 for stage in (captured, eager))
     assert (left == right).mean() > 0.95
     np.testing.assert_allclose(losses(captured), losses(eager), rtol=5e-2)
     assert captured.history[-1]["validation"] > 0.5
@@ -234,9 +232,8 @@ def test_a_stopped_deterministic_run_with_dropout_ends_bit_equal() -> None:
 
     def make(task: Task) -> Stage:
         recipe = replace(SGD, epochs=4)
-        objective = Supervised(task, "stage", task.train, recipe)
         net = torch.nn.Sequential(make_net(), torch.nn.Dropout(0.2))
-        return Stage(task, "stage", objective, recipe, [net], ledger=LossLedger(N))
+        return Stage(task, Supervised(task, "stage", task.train, recipe, net), ledger=LossLedger(N))
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

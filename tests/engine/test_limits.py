@@ -18,8 +18,7 @@ from smallloss.engine.stage import Stage
 from smallloss.engine.stepper import Stepper
 from smallloss.errors import InputError
 from smallloss.methods.co_teaching import CoTeaching, Knobs
-from smallloss.methods.mixmatch import WeightedMixMatch
-from smallloss.methods.out_of_sample import HalfTraining
+from smallloss.methods.cross import Fold
 from smallloss.methods.supervised import Supervised
 
 RECIPE = Recipe(epochs=2, batch=32, lr=0.1, schedule="constant", pad=1, crop_offsets=3)
@@ -39,8 +38,7 @@ def full_in_a_capture(*_: Any, **__: Any) -> Any:
 
 
 def stage(task: Any, net: Any, recipe: Recipe = RECIPE, name: str = "stage1") -> Stage:
-    objective = Supervised(task, name, task.train, recipe, recipe_name=name)
-    return Stage(task, name, objective, recipe, [net], ledger=LossLedger(96))
+    return Stage(task, Supervised(task, name, task.train, recipe, net, recipe_name=name), ledger=LossLedger(96))
 
 
 @pytest.mark.parametrize("failure", [full, full_in_a_capture])
@@ -97,11 +95,10 @@ def test_any_other_failure_stays_what_it_is():
 @pytest.mark.parametrize(
     "make, name",
     [
-        (lambda task: Supervised(task, "stage1", task.train, RECIPE), "stage1"),
-        (lambda task: Supervised(task, "rsl", task.train, RECIPE, recipe_name="rsl"), "rsl"),
-        (lambda task: HalfTraining(task, "half1", task.train, task.held_out, RECIPE), "stage1"),
-        (lambda task: CoTeaching(task, task.train, RECIPE, 0.1, Knobs()), "stage1"),
-        (lambda _: WeightedMixMatch, "rsl_wm"),
+        (lambda task: Supervised(task, "stage1", task.train, RECIPE, None), "stage1"),
+        (lambda task: Supervised(task, "rsl", task.train, RECIPE, None, recipe_name="rsl"), "rsl"),
+        (lambda task: Fold(task, "half1", task.train, task.held_out, RECIPE, None), "stage1"),
+        (lambda task: CoTeaching(task, "co_teaching", task.train, RECIPE, None, 0.1, Knobs()), "stage1"),
     ],
 )
 def test_every_objective_knows_the_name_of_its_settings(make, name, make_task):
@@ -114,7 +111,7 @@ def test_a_loss_that_is_no_number_names_half_the_rate(make_task, make_net):
             return super().loss(*args) * float("nan")
 
     task = make_task()
-    broken = Stage(task, "half0", Breaks(task, "half0", task.train, RECIPE), RECIPE, [make_net()])
+    broken = Stage(task, Breaks(task, "half0", task.train, RECIPE, make_net()))
     words = r"nan in epoch 1 of stage half0\. Lower lr \(it is 0\.1\): --set stage1\.lr=0\.05 "
     with pytest.raises(InputError, match=words + r'\(Python: settings=\{"stage1\.lr": 0\.05\}\)'):
         broken.fit()

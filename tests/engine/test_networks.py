@@ -130,7 +130,9 @@ def test_batchnorm_momentum_is_set_where_nobody_chose_one():
 def test_decay_on_kernels_only_leaves_batchnorm_and_biases_alone(recipe):
     net = network()
     before = copy.deepcopy(dict(net.module.named_parameters()))
-    step(build_optimiser([net], replace(recipe, decay_on="kernels"), torch.tensor(recipe.lr)), net, 0.0)
+    step(
+        build_optimiser(net.module.parameters(), replace(recipe, decay_on="kernels"), torch.tensor(recipe.lr)), net, 0.0
+    )
     for name, parameter in net.module.named_parameters():
         assert torch.equal(parameter, before[name]) == (parameter.ndim == 1), name
 
@@ -140,7 +142,7 @@ def test_adam_decays_by_one_minus_wd_times_lr(decay_on):
     """MixMatch's v <- v (1 - wd lr): with no gradient it is all that happens."""
     net = network()
     before = copy.deepcopy(dict(net.module.named_parameters()))
-    optimiser = build_optimiser([net], replace(ADAM, decay_on=decay_on), torch.tensor(0.002))
+    optimiser = build_optimiser(net.module.parameters(), replace(ADAM, decay_on=decay_on), torch.tensor(0.002))
     for _ in range(3):
         step(optimiser, net, 0.0)
     for name, parameter in net.module.named_parameters():
@@ -152,7 +154,7 @@ def test_sgd_by_hand():
     """v <- 0.9 v + (g + wd w); w <- w - lr v. The rate is read anew at every step."""
     net = network()
     rate = torch.tensor(0.1)
-    optimiser = build_optimiser([net], SGD, rate)
+    optimiser = build_optimiser(net.module.parameters(), SGD, rate)
     w, v = net.module[0].weight.detach().clone(), torch.zeros(3, 4)
     for lr in (0.1, 0.01, 0.5):
         rate.fill_(lr)
@@ -166,7 +168,7 @@ def test_sgd_by_hand():
 def test_optimiser_tensors_are_the_whole_state(recipe):
     """Copied into a fresh optimiser in place, they make it go on exactly as the first one would."""
     first, second = network(), network()
-    one, other = (build_optimiser([net], recipe, torch.tensor(0.05)) for net in (first, second))
+    one, other = (build_optimiser(net.module.parameters(), recipe, torch.tensor(0.05)) for net in (first, second))
     names = optimiser_tensors(other).keys()
     for gradient in (1.0, -2.0):
         step(one, first, gradient)
@@ -184,7 +186,7 @@ def test_optimiser_tensors_are_the_whole_state(recipe):
 
 def test_two_networks_share_one_optimiser():
     nets = [network(0), network(1)]
-    optimiser = build_optimiser(nets, SGD, torch.tensor(0.1))
+    optimiser = build_optimiser([p for net in nets for p in net.module.parameters()], SGD, torch.tensor(0.1))
     parameters = [p for group in optimiser.param_groups for p in group["params"]]
     assert len(parameters) == sum(len(list(net.module.parameters())) for net in nets)
     assert len(optimiser_tensors(optimiser)) == len(parameters)
@@ -193,5 +195,5 @@ def test_two_networks_share_one_optimiser():
 def test_frozen_parameters_are_left_out():
     net = network()
     net.module[0].weight.requires_grad_(False)
-    optimiser = build_optimiser([net], SGD, torch.tensor(0.1))
+    optimiser = build_optimiser(net.module.parameters(), SGD, torch.tensor(0.1))
     assert all(p is not net.module[0].weight for group in optimiser.param_groups for p in group["params"])

@@ -13,7 +13,7 @@ from smallloss.criterion.ledger import LossLedger
 from smallloss.engine import inference, views
 from smallloss.engine.progress import Progress
 from smallloss.engine.recipe import Recipe
-from smallloss.engine.stage import Stage
+from smallloss.engine.stage import Stage, fit
 from smallloss.methods.supervised import Supervised
 
 RECIPE = Recipe(epochs=3, batch=32, lr=0.05, schedule="constant", ema=0.9, ema_batchnorm="recompute", pad=1,
@@ -51,7 +51,7 @@ class Own(nn.Module):
 
 
 def stage(task: Any, recipe: Recipe = RECIPE) -> Stage:
-    return Stage(task, "stage1", Supervised(task, "stage1", task.train, recipe), recipe, [Own()], ledger=LossLedger(96))
+    return Stage(task, Supervised(task, "stage1", task.train, recipe, Own()), ledger=LossLedger(96))
 
 
 def everything(fitted: Stage) -> dict[str, bytes]:
@@ -85,7 +85,7 @@ def test_dropout_differs_from_epoch_to_epoch(make_task):
             return super().loss(*args)
 
     task = make_task()
-    Stage(task, "stage1", Watched(task, "stage1", task.train, RECIPE), RECIPE, [Own()]).fit()
+    Stage(task, Watched(task, "stage1", task.train, RECIPE, Own())).fit()
     assert len(set(drawn)) == len(drawn) == 9
 
 
@@ -104,8 +104,8 @@ def test_what_a_module_does_not_save_is_put_back_all_the_same(make_task, tmp_pat
     """A buffer that is no part of its state_dict, but changes as it learns."""
 
     def own(task: Any) -> Stage:
-        objective = Supervised(task, "stage1", task.train, RECIPE)
-        return Stage(task, "stage1", objective, RECIPE, [Own(persistent=False)], ledger=LossLedger(96))
+        objective = Supervised(task, "stage1", task.train, RECIPE, Own(persistent=False))
+        return Stage(task, objective, ledger=LossLedger(96))
 
     whole = own(make_task(folder=tmp_path / "whole"))
     whole.fit()
@@ -158,8 +158,7 @@ def test_workers_read_whatever_is_read(make_task, monkeypatch):
     task = make_task(path="streaming", workers=1)
     norm = nn.Sequential(nn.Flatten(), nn.BatchNorm1d(192), nn.Linear(192, 3))
     recipe = replace(RECIPE, epochs=1)
-    objective = Supervised(task, "stage1", task.train, recipe)
-    fitted = Stage(task, "stage1", objective, recipe, [norm], ledger=LossLedger(96)).fit()
+    fitted = fit(task, Supervised(task, "stage1", task.train, recipe, norm), ledger=LossLedger(96))
     inference.outputs(task, fitted.network, task.dataset, np.arange(96))
     assert asked == [1] * 6  # two plans of steps, statistics, scores, one check, the end
 

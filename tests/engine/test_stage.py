@@ -14,7 +14,7 @@ from smallloss.criterion.ledger import LossLedger
 from smallloss.engine.progress import Progress
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.scoring import score
-from smallloss.engine.stage import Stage
+from smallloss.engine.stage import Stage, fit
 from smallloss.engine.views import draw_views, plain_views
 from smallloss.errors import InputError, SmallLossError
 from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
@@ -62,16 +62,14 @@ def build_stage(task: Any, kind: str, net: Any, recipe: Recipe | None = None) ->
     recipe = recipe or RECIPES[kind]
     ledger = LossLedger(len(task.dataset))
     if kind != "mixmatch":
-        objective: Any = Supervised(task, "stage", task.train, recipe)
-        return Stage(task, "stage", objective, recipe, [net], ledger=ledger)
+        return Stage(task, Supervised(task, "stage", task.train, recipe, net), ledger=ledger)
     labels = task.dataset.labels[task.train]
 
     def look_again(ledger: LossLedger) -> Any:
         return select(ledger.mean_loss[task.train], labels, noise_rate=0.3, beta=0.05)
 
     first = select(np.random.default_rng(1).random(len(labels)), labels, noise_rate=0.3)
-    objective = WeightedMixMatch(task, "stage", first, recipe, HOW, look_again)
-    return Stage(task, "stage", objective, recipe, [net], ledger=ledger)
+    return Stage(task, WeightedMixMatch(task, "stage", first, recipe, net, HOW, look_again), ledger=ledger)
 
 
 def everything(stage: Stage) -> dict[str, np.ndarray]:
@@ -79,7 +77,7 @@ def everything(stage: Stage) -> dict[str, np.ndarray]:
     tensors = stage._tensors() | stage.stepper.tensors()
     arrays = {name: tensor.detach().numpy().copy() for name, tensor in tensors.items()}
     assert stage.ledger is not None
-    return arrays | stage.ledger.arrays() | stage.objective.state()
+    return arrays | stage.ledger.arrays() | {name: t.numpy().copy() for name, t in stage.objective.buffers().items()}
 
 
 def assert_same(left: dict[str, np.ndarray], right: dict[str, np.ndarray]) -> None:
@@ -117,13 +115,13 @@ def test_a_second_look_before_the_stop_is_remembered(tmp_path, make_task, make_n
     """The stop lies after the second look (epoch 2): the weights of the first selection must not come back."""
     task = make_task(folder=tmp_path, progress=StopAfter(4))
     stopped = build_stage(task, "mixmatch", make_net())
-    before = stopped.objective.state()["weight"].copy()
+    before = stopped.objective.weight.numpy().copy()
     with pytest.raises(StoppedError):
         stopped.fit()
     resumed = build_stage(make_task(folder=tmp_path), "mixmatch", make_net())
     assert resumed._resume() == 4
-    after = resumed.objective.state()["weight"]
-    assert np.array_equal(after, stopped.objective.state()["weight"])
+    after = resumed.objective.weight.numpy()
+    assert np.array_equal(after, stopped.objective.weight.numpy())
     assert not np.array_equal(before, after)
 
 
@@ -131,7 +129,7 @@ def test_an_epoch_that_was_not_committed_is_trained_again(tmp_path, make_task, m
     whole = build_stage(make_task(folder=tmp_path / "whole"), "sgd", make_net())
     whole.fit()
     task = make_task(folder=tmp_path / "cut")
-    cut = Stage(task, "stage", StopWithin(task, "stage", task.train, SGD), SGD, [make_net()], ledger=LossLedger(96))
+    cut = Stage(task, StopWithin(task, "stage", task.train, SGD, make_net()), ledger=LossLedger(96))
     with pytest.raises(StoppedError):
         cut.fit()
     resumed = build_stage(make_task(folder=tmp_path / "cut"), "sgd", make_net())
@@ -175,7 +173,7 @@ def test_features_are_trained_on_as_well(make_task):
     task = make_task(dataset=dataset)
     torch.manual_seed(0)
     net, recipe = build("mlp", classes=3, in_shape=(6,)), replace(SGD, epochs=12)
-    fitted = Stage(task, "stage", Supervised(task, "stage", task.train, recipe), recipe, [net]).fit()
+    fitted = fit(task, Supervised(task, "stage", task.train, recipe, net))
     assert fitted.last["validation"] > 0.9
 
 
@@ -190,7 +188,7 @@ def test_the_ledger_holds_eval_mode_losses_of_the_asked_view(scoring, recipe, ma
     rows = torch.arange(96)
     views = plain_views(rows, 1)
     if scoring == "augmented":
-        views = draw_views(task.draws, stage.augmentation, "stage/scoring", [0], rows, rows)
+        views = draw_views(task.draws, stage.objective.augmentation, "stage/scoring", [0], rows, rows)
         assert len(set(views.dy.tolist())) == 3
         assert views.flip.any()
     stage.network.module.eval()
@@ -216,9 +214,8 @@ def test_the_ledger_knows_which_epochs_it_recorded(make_task, make_net, tmp_path
     """Also where the stage goes on after a stop, with the ledger that its checkpoint holds."""
     for _ in range(2):
         task = make_task(folder=tmp_path)
-        objective = Supervised(task, "stage", task.train, SGD)
-        stage = Stage(task, "stage", objective, SGD, [make_net()], ledger=LossLedger(96), record=range(2, 4))
-        curves = stage.fit().ledger.curves
+        objective = Supervised(task, "stage", task.train, SGD, make_net())
+        curves = fit(task, objective, ledger=LossLedger(96), record=range(2, 4)).ledger.curves
         assert (curves.start, len(curves.rows)) == (2, 2)
 
 
@@ -279,7 +276,7 @@ def test_a_loss_that_is_no_number_ends_the_stage_with_a_sentence(tmp_path, make_
             return super().loss(*args) * (float("nan") if self.broken else 1)
 
     task = make_task(folder=tmp_path)
-    stage = Stage(task, "stage", Breaks(task, "stage", task.train, SGD), SGD, [make_net()])
+    stage = Stage(task, Breaks(task, "stage", task.train, SGD, make_net()))
     with pytest.raises(SmallLossError, match=r"nan in epoch 3 of stage stage\. Lower lr \(it is 0\.1\)"):
         stage.fit()
     kept = build_stage(make_task(folder=tmp_path), "sgd", make_net(seed=7))
@@ -291,38 +288,37 @@ def test_a_loss_that_is_no_number_ends_the_stage_with_a_sentence(tmp_path, make_
 @pytest.mark.parametrize("keep, steps", [(True, 3), (False, 2)])
 def test_short_last_batch(keep, steps, make_task, make_net):
     task = make_task()
-    objective = Supervised(task, "stage", task.train, replace(SGD, keep_short_batch=keep))  # 80 = 2 * 32 + 16
-    assert objective.total_steps(epochs=5) == 5 * steps
+    recipe = replace(SGD, keep_short_batch=keep)  # 80 = 2 * 32 + 16
+    objective = Supervised(task, "stage", task.train, recipe, make_net())
     assert sum(plan.steps for plan in objective.plan(0)) == steps
-    stage = Stage(task, "stage", objective, SGD, [make_net()])
+    stage = Stage(task, objective)
     assert [row["steps"] for row in stage.fit().history] == [steps] * SGD.epochs
     assert int(stage.stepper.clock) == SGD.epochs * steps
 
 
 def test_a_last_batch_of_one_is_dropped(make_task):
     task = make_task()
-    objective = Supervised(task, "stage", task.train[:65], SGD)
-    assert objective.total_steps(1) == 2
+    objective = Supervised(task, "stage", task.train[:65], SGD, None)
     assert [plan.views["labeled"].index.shape for plan in objective.plan(0)] == [(2, 32)]
 
 
 def test_a_batch_larger_than_the_data_is_all_of_it(make_task, make_net):
     task = make_task()
-    objective = Supervised(task, "stage", task.train, replace(SGD, batch=1000, keep_short_batch=False))
+    objective = Supervised(task, "stage", task.train, replace(SGD, batch=1000, keep_short_batch=False), make_net())
     (plan,) = objective.plan(0)
     assert plan.views["labeled"].index.shape == (1, 80)
-    assert Stage(task, "stage", objective, SGD, [make_net()]).fit().last["steps"] == 1
+    assert fit(task, objective).last["steps"] == 1
 
 
 def test_nothing_to_learn_from_is_a_sentence(make_task):
     with pytest.raises(InputError, match="0 examples to learn from"):
-        Supervised(make_task(), "rsl", np.array([], dtype=np.int64), SGD)
+        Supervised(make_task(), "rsl", np.array([], dtype=np.int64), SGD, None)
 
 
 def test_each_epoch_sees_every_training_row_once_and_no_held_out_row(make_task):
     task = make_task()
     assert task.held_out.tolist() == list(range(80, 96))
-    objective = Supervised(task, "stage", task.train, SGD)
+    objective = Supervised(task, "stage", task.train, SGD, None)
     orders = []
     for epoch in range(3):
         seen = torch.cat([plan.views["labeled"].index.flatten() for plan in objective.plan(epoch)])

@@ -23,28 +23,39 @@ RECIPE = Recipe(epochs=4, batch=32, lr=0.1, schedule="constant", pad=1, crop_off
 class All(Supervised):
     """Every network learns the same; `teachers` are remembered."""
 
-    def loss(self, networks: Sequence[Network], teachers: Sequence[Network], batch: Batch) -> Tensor:
-        self.teachers = list(teachers)
-        labels = self.task.labels[batch.index["labeled"]]
-        losses = [cross_entropy(network(batch.inputs["labeled"]), labels) for network in networks]
-        return torch.stack(losses).sum()
+    def __init__(self, *given: Any, nets: Sequence[nn.Module]) -> None:
+        super().__init__(*given, None)
+        self.given, self.networks = nets, len(nets)
+
+    def modules(self) -> list[nn.Module]:
+        return list(self.given)
+
+    def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
+        self.teachers = [net.teacher for net in nets]
+        return torch.stack([cross_entropy(net(batch.x), batch.y) for net in nets]).sum()
 
 
 def build(task: Any, recipe: Recipe, *nets: nn.Module) -> Stage:
-    return Stage(task, "stage", All(task, "stage", task.train, recipe), recipe, nets)
+    return Stage(task, All(task, "stage", task.train, recipe, nets=nets))
 
 
 def after_each_step(stage: Stage, look: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What `look` sees once the optimiser has stepped."""
     seen: list[Any] = []
-    step = stage.optimiser.step
+    optimiser = stage.stepper.optimisers["optimiser"]
+    step = optimiser.step
 
     def watched() -> None:
         step()
         seen.append(look())
 
-    monkeypatch.setattr(stage.optimiser, "step", watched)
+    monkeypatch.setattr(optimiser, "step", watched)
     return seen
+
+
+def rates(recipe: Recipe) -> np.ndarray:
+    """Of all 4 epochs of 3 steps, as one stage."""
+    return np.concatenate([learning_rates(recipe, epoch, 3) for epoch in range(4)])
 
 
 def weights(network: Network) -> Tensor:
@@ -65,12 +76,10 @@ def buffers(network: Network) -> Tensor:
 def test_every_step_has_the_rate_that_the_recipe_says(changes, make_task, make_net, monkeypatch):
     recipe = replace(RECIPE, **changes)
     stage = build(make_task(), recipe, make_net())
-    groups = stage.optimiser.param_groups
+    groups = stage.stepper.optimisers["optimiser"].param_groups
     seen = after_each_step(stage, lambda: {float(group["lr"]) for group in groups}, monkeypatch)
     stage.fit()
-    by_hand = learning_rates(
-        recipe.schedule, 0.1, 12, warmup=recipe.warmup_steps, milestones=recipe.milestones, factor=recipe.factor
-    )
+    by_hand = rates(recipe)
     assert seen == [{float(rate)} for rate in by_hand]
     assert len(set(by_hand.tolist())) > 4
 
@@ -87,7 +96,7 @@ def test_the_rate_of_a_step_counts_for_that_step(make_task, make_net, monkeypatc
 
     seen = after_each_step(stage, look, monkeypatch)
     stage.fit()
-    for rate, (after, gradient) in zip(learning_rates("cosine", 0.1, 12), seen, strict=True):
+    for rate, (after, gradient) in zip(rates(recipe), seen, strict=True):
         torch.testing.assert_close(after, before - float(rate) * gradient)
         before = after
 
@@ -154,7 +163,7 @@ def trained(recipe: Recipe) -> float:
     network = Network(nn.Linear(1, 1, bias=False), torch.device("cpu"))
     weight = network.module.weight
     nn.init.ones_(weight)
-    optimiser = build_optimiser([network], recipe, torch.tensor(recipe.lr))
+    optimiser = build_optimiser(network.module.parameters(), recipe, torch.tensor(recipe.lr))
     for gradient in GRADIENTS:
         weight.grad = torch.full_like(weight, gradient)
         optimiser.step()

@@ -4,7 +4,7 @@ import numpy as np
 
 from small import settings
 from smallloss import methods
-from smallloss.methods.out_of_sample import out_of_sample
+from smallloss.methods.cross import out_of_sample
 from smallloss.methods.small_loss import Noise
 from smallloss.noise.confident import label_issues
 

@@ -66,9 +66,9 @@ def test_the_loss_is_that_of_the_class_that_was_named(task):
     logits = torch.randn(6, task.classes, generator=torch.Generator().manual_seed(0))
     network, batch = (
         Network(torch.nn.Identity(), torch.device("cpu")),
-        Batch({"labeled": rows}, {"labeled": logits}, {}),
+        Batch({"labeled": rows}, {"labeled": logits}, {}, task.targets),
     )
-    loss = Supervised(task, "x", task.train, RECIPE).loss([network], [], batch)
+    loss = Supervised(task, "x", task.train, RECIPE, None).loss([network], batch)
     named = torch.tensor([task.pins[row] if task.pins[row] != NONE else int(task.labels[row]) for row in rows.tolist()])
     torch.testing.assert_close(loss, cross_entropy(logits, named))
 
@@ -88,13 +88,12 @@ def test_mixmatch_mixes_the_class_that_was_named(task):
     weight = np.zeros(len(task.train))
     weight[-10:] = 1.0  # so that there is something beside what was corrected
     recipe, how = replace(RECIPE, batch=8), replace(SETTINGS.mixmatch, guess_by="network")
-    objective = WeightedMixMatch(task, "x", SimpleNamespace(weight=weight), recipe, how, lambda ledger: None)
+    objective = WeightedMixMatch(task, "x", SimpleNamespace(weight=weight), recipe, None, how, lambda ledger: None)
     corrected = torch.from_numpy(np.resize(task.train[2:5], 8))
     views = {name: torch.zeros(8, 3, 8, 8) for name in ("labeled", "view_1", "view_2")}
     tables = {"lam": torch.ones(1, 24), "partner": torch.arange(24)[None], "lambda_u": torch.tensor(0.0)}
-    loss = objective.loss(
-        [Network(Logits(task.classes), torch.device("cpu"))], [], Batch({"labeled": corrected}, views, tables)
-    )
+    batch = Batch({"labeled": corrected}, views, tables, task.targets)
+    loss = objective.loss([Network(Logits(task.classes), torch.device("cpu"))], batch)
     logits = torch.arange(float(task.classes)).expand(8, -1)
     torch.testing.assert_close(loss, cross_entropy(logits, task.targets[corrected]))
     assert not torch.isclose(loss, cross_entropy(logits, task.labels[corrected]))
@@ -128,13 +127,13 @@ def test_rsl_learns_from_them_too(task, monkeypatch):
 
 
 def test_rsl_wm_learns_from_them_before_and_after_its_second_look(task, monkeypatch):
-    seen, divide = [], WeightedMixMatch._divide
+    seen, learnt = [], WeightedMixMatch._learnt
 
-    def spy(self, weight):
-        seen.append(weight)
-        divide(self, weight)
+    def spy(self, selection):
+        seen.append(learnt(self, selection))
+        return seen[-1]
 
-    monkeypatch.setattr(WeightedMixMatch, "_divide", spy)
+    monkeypatch.setattr(WeightedMixMatch, "_learnt", spy)
     learned = methods.get("rsl_wm").train(task, SETTINGS, NOISE)
     assert len(seen) == 2
     assert all((weight[2:5] == 1).all() and weight[5] == 0 for weight in seen)

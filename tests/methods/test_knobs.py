@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from small import settings
 from smallloss import methods
+from smallloss.engine import stage as stages
 from smallloss.engine.stage import Stage
-from smallloss.methods import co_teaching, out_of_sample, rsl_wm, unknown_noise
+from smallloss.methods import co_teaching, cross, rsl_wm, unknown_noise
 from smallloss.methods.small_loss import Noise, choose
 from smallloss.noise.choose import select
 from smallloss.run.outcome import parts_of
@@ -101,13 +102,13 @@ def test_two_networks_start_apart(module, make_task, monkeypatch):
     started: list[list[Tensor]] = []
 
     class Watched(Stage):
-        def __init__(self, task: Any, name: str, objective: Any, recipe: Any, modules: Any, **rest: Any) -> None:
-            started.append([next(one.parameters()).detach().clone() for one in modules])
-            super().__init__(task, name, objective, recipe, modules, **rest)
+        def __init__(self, task: Any, objective: Any, **rest: Any) -> None:
+            super().__init__(task, objective, **rest)
+            started.append([next(one.module.parameters()).detach().clone() for one in self.networks])
 
-    monkeypatch.setattr(module, "Stage", Watched)
+    monkeypatch.setattr(stages, "Stage", Watched)
     module.train(make_task(), settings(**{"mixmatch.networks": 2}), NOISE)
-    ((first, second),) = started
+    first, second = started[-1]
     assert not torch.equal(first, second)
 
 
@@ -136,7 +137,7 @@ def test_the_second_look_does_not_count_the_first_epochs(make_task):
 def test_every_step_mixes_other_partners(make_task):
     task, how = make_task(), settings()
     chosen = choose(task, how, NOISE, np.arange(96.0))
-    objective = rsl_wm.WeightedMixMatch(task, "rsl_wm", chosen, how.rsl_wm, how.mixmatch, lambda ledger: chosen)
+    objective = rsl_wm.WeightedMixMatch(task, "rsl_wm", chosen, how.rsl_wm, None, how.mixmatch, lambda ledger: chosen)
     partners = torch.cat([objective.plan(epoch)[0].tables["partner"][:, 0] for epoch in (0, 1)])
     assert len({tuple(row) for row in partners.tolist()}) == 6
 
@@ -148,9 +149,9 @@ def test_half_trainings_are_as_long_as_said_and_judge_in_the_window_alone(make_t
     """Two thirds of 6 epochs are 4, of which the window takes the last two. Held-out rows are judged by both halves."""
     made: list[Any] = []
 
-    class Watched(out_of_sample.HalfTraining):
-        def __init__(self, *given: Any) -> None:
-            super().__init__(*given)
+    class Watched(cross.Fold):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
             self.judged: list[Tensor] = []
             made.append(self)
 
@@ -158,21 +159,22 @@ def test_half_trainings_are_as_long_as_said_and_judge_in_the_window_alone(make_t
             self.judged.append(stage.probabilities(self.others))
             return super().after_epoch(stage, epoch)
 
-    monkeypatch.setattr(out_of_sample, "HalfTraining", Watched)
+    monkeypatch.setattr(cross, "Fold", Watched)
     task = make_task()
-    found = out_of_sample.out_of_sample(task, settings(**{"window": "0.5,1", "stage1.epochs": 6}))
+    found = cross.out_of_sample(task, settings(**{"window": "0.5,1", "stage1.epochs": 6}))
     for half in made:
         assert len(half.judged) == 4
         late, alone = torch.stack(half.judged[2:]).mean(0).numpy(), np.isin(half.others, task.train)
         np.testing.assert_allclose(found[int(half.name[-1]), half.others[alone]], late[alone], rtol=1e-5)
-    out_of_sample.out_of_sample(task, settings(half_epochs=1.0))
+    cross.out_of_sample(task, settings(half_epochs=1.0))
     assert [len(half.judged) for half in made] == [4, 4, 3, 3]
 
 
 def test_duplicates_go_into_the_same_half(make_task, tiny):
     """Rows 40 to 79 repeat rows 0 to 39, under other labels."""
     tiny.inputs[40:80] = tiny.inputs[:40]
-    half = out_of_sample._halves(make_task(dataset=tiny))
+    task = make_task(dataset=tiny)
+    half = cross.deal(task, task.train, "halves")
     assert half[40:].tolist() == half[:40].tolist()
     assert 10 < half[:40].sum() < 30
 

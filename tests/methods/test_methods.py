@@ -12,11 +12,11 @@ from small import RECIPE, settings
 from smallloss import methods
 from smallloss.criterion.transition import uniform
 from smallloss.engine.networks import Network
-from smallloss.engine.objective import Batch
+from smallloss.engine.objective import Batch, new_network
 from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
 from smallloss.methods.co_teaching import CoTeaching, Knobs
-from smallloss.methods.small_loss import Noise, choose, new_network, try_nets, warm_up
+from smallloss.methods.small_loss import Noise, choose, try_nets, warm_up
 from smallloss.noise.choose import select
 
 NOISE = Noise(noise_rate=0.2)
@@ -58,10 +58,10 @@ def test_rsl_learns_from_the_selected_alone(make_task, monkeypatch):
     seen = {}
     fresh = small_loss.Supervised
 
-    def spy(task: Any, name: str, examples: np.ndarray, recipe: Recipe, **named: str) -> Any:
+    def spy(task: Any, name: str, examples: np.ndarray, recipe: Recipe, net: Any, **named: str) -> Any:
         seen[name] = examples
         assert named == ({} if name == "stage1" else {"recipe_name": "rsl"})
-        return fresh(task, name, examples, recipe, **named)
+        return fresh(task, name, examples, recipe, net, **named)
 
     monkeypatch.setattr(small_loss, "Supervised", spy)
     task = make_task()
@@ -156,7 +156,7 @@ def test_the_second_look_changes_the_weights_at_the_stated_epoch(make_task, monk
     original = mixmatch.WeightedMixMatch.plan
 
     def spy(self: Any, epoch: int) -> Any:
-        weights.append(self.weight.copy())
+        weights.append(self.weight.numpy().copy())
         return original(self, epoch)
 
     monkeypatch.setattr(mixmatch.WeightedMixMatch, "plan", spy)
@@ -186,20 +186,25 @@ def test_after_a_second_look_the_semi_supervised_network_is_the_evidence(make_ta
 # --- Co-teaching ---------------------------------------------------------------------------------------------
 
 
+def co_teaching(task: Any, rate: float = 0.45, ramp: int = 10, **changes: Any) -> CoTeaching:
+    recipe = replace(RECIPE, **changes)
+    return CoTeaching(task, "co_teaching", np.arange(80), recipe, None, rate, Knobs(ramp))
+
+
 def test_co_teaching_keeps_what_the_ramp_says(make_task):
     """R(t) rises linearly from 0 in epoch 0 to τ in epoch 9 (Han et al. 2018, their code); at least one is kept."""
-    objective = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=40), 0.45, Knobs())
-    kept = [objective.plan(epoch)[0].tables["kept"] for epoch in (0, 1, 5, 9, 10, 150)]
+    objective = co_teaching(make_task(), batch=40)
+    kept = [next(iter(objective.plan(epoch))).tables["kept"] for epoch in (0, 1, 5, 9, 10, 150)]
     assert [row.tolist() for row in kept] == [[40] * 2, [38] * 2, [30] * 2, [22] * 2, [22] * 2, [22] * 2]
-    short = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=40), 0.45, Knobs(ramp_epochs=2))
-    assert [short.plan(epoch)[0].tables["kept"][0].item() for epoch in (0, 1, 5)] == [40, 22, 22]
-    nearly_all = CoTeaching(make_task(), np.arange(80), replace(RECIPE, batch=2), 0.99, Knobs())
-    assert nearly_all.plan(9)[0].tables["kept"].unique().tolist() == [1]
+    short = co_teaching(make_task(), ramp=2, batch=40)
+    assert [next(iter(short.plan(epoch))).tables["kept"][0].item() for epoch in (0, 1, 5)] == [40, 22, 22]
+    nearly_all = co_teaching(make_task(), 0.99, batch=2)
+    assert next(iter(nearly_all.plan(9))).tables["kept"].unique().tolist() == [1]
 
 
 def test_each_network_learns_from_the_picks_of_the_other_alone(make_task):
     task = make_task()
-    objective = CoTeaching(task, np.arange(80), RECIPE, 0.5, Knobs())
+    objective = co_teaching(task, 0.5)
     generator = torch.Generator().manual_seed(0)
     tables = [torch.nn.Parameter(torch.randn(6, 3, generator=generator)) for _ in range(2)]
 
@@ -214,8 +219,9 @@ def test_each_network_learns_from_the_picks_of_the_other_alone(make_task):
             return self.logits
 
     networks = [Network(Table(table), torch.device("cpu")) for table in tables]
-    batch = Batch({"labeled": torch.arange(6)}, {"labeled": torch.zeros(6, 1)}, {"kept": torch.tensor(2)})
-    loss = objective.loss(networks, networks, batch)
+    tables_of = {"kept": torch.tensor(2)}
+    batch = Batch({"labeled": torch.arange(6)}, {"labeled": torch.zeros(6, 1)}, tables_of, task.targets)
+    loss = objective.loss(networks, batch)
     loss.backward()
 
     labels = task.labels[:6]

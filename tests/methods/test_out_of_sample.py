@@ -1,13 +1,15 @@
 """Predictions by networks that never saw the example."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from smallloss.data.source import load
 from smallloss.engine.task import Task
-from smallloss.methods import out_of_sample as module
+from smallloss.methods import cross as module
 from smallloss.methods import presets
-from smallloss.methods.out_of_sample import NEITHER, HalfTraining, _halves, out_of_sample
+from smallloss.methods.cross import NEITHER, Fold, deal, out_of_sample
 
 
 @pytest.fixture
@@ -21,22 +23,22 @@ SETTINGS = presets.change(presets.get("cpu"), {"stage1.epochs": 6})
 
 
 def test_each_class_is_divided_evenly_and_at_random(task: Task) -> None:
-    half = _halves(task)
+    half = deal(task, task.train, "halves")
     labels = task.dataset.labels[task.train]
     counts = np.array([np.bincount(half[labels == k], minlength=2) for k in range(10)])
     assert np.abs(counts[:, 0] - counts[:, 1]).max() <= 1
-    assert not np.array_equal(half, _halves(Task(task.dataset, task.train, {}, seed=2)))
+    assert not np.array_equal(half, deal(Task(task.dataset, task.train, {}, seed=2), task.train, "halves"))
 
 
 def test_nobody_is_judged_by_a_network_that_learnt_from_them(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[HalfTraining] = []
+    made: list[Fold] = []
 
-    class Watched(HalfTraining):
-        def __init__(self, *arguments: object) -> None:
-            super().__init__(*arguments)  # type: ignore[arg-type]
+    class Watched(Fold):
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **named)
             made.append(self)
 
-    monkeypatch.setattr(module, "HalfTraining", Watched)
+    monkeypatch.setattr(module, "Fold", Watched)
     found = out_of_sample(task, SETTINGS)
     learnt = [set(half.examples.tolist()) for half in made]
     assert all(not set(half.others) & seen for half, seen in zip(made, learnt, strict=True))
@@ -55,21 +57,16 @@ def test_they_know_something(task: Task) -> None:
 def test_where_nothing_is_held_out_a_tenth_is_learnt_by_neither(task: Task) -> None:
     """So that both judge it: how often they differ is counted there."""
     whole = Task(task.dataset, np.arange(len(task.dataset)), {}, seed=1)
-    half = _halves(whole)
-    counts = np.array([np.bincount(half[whole.dataset.labels == k], minlength=3) for k in range(10)])
-    assert np.abs(counts[:, NEITHER] - counts.sum(axis=1) / 10).max() <= 2
+    half = deal(whole, whole.train, "halves", apart=True)
+    counts = np.array([np.bincount(half[whole.dataset.labels == k] % 3, minlength=3) for k in range(10)])
+    assert np.abs(counts[:, NEITHER % 3] - counts.sum(axis=1) / 10).max() <= 2
     assert np.median(np.abs(counts[:, 0] - counts[:, 1])) <= 1  # of one class many are alike, and stay together
-    assert not (_halves(task) == NEITHER).any()
+    assert not (deal(task, task.train, "halves") == NEITHER).any()
     found = out_of_sample(whole, presets.change(SETTINGS, {"stage1.epochs": 2}))
     np.testing.assert_array_equal((~np.isnan(found[:, :, 0])).sum(axis=0), 1 + (half == NEITHER))
 
 
 def test_a_stopped_half_goes_on_with_what_it_had(task: Task) -> None:
     recipe = SETTINGS.stage1
-    first = HalfTraining(task, "half0", task.train[:100], task.train[100:], recipe)
-    first.total += 0.25
-    first.epochs = 3
-    again = HalfTraining(task, "half0", task.train[:100], task.train[100:], recipe)
-    again.load_state(first.state())
-    assert again.epochs == 3
-    assert again.total.eq(0.25).all()
+    first = Fold(task, "half0", task.train[:100], task.train[100:], recipe, None)
+    assert {name: tensor.shape for name, tensor in first.buffers().items()} == {"total": (140, 10), "epochs": ()}

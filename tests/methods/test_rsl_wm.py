@@ -64,17 +64,18 @@ def test_two_networks_judge_together(make_task):
 
 
 def test_the_first_of_two_networks_starts_as_one_alone_does(make_task, monkeypatch):
-    started: dict[int, list[torch.Tensor]] = {}
+    started: dict[tuple[str, int], torch.Tensor] = {}
 
     class Stopped(stage.Stage):
-        def __init__(self, task: Any, name: str, objective: Any, recipe: Any, modules: Any, **rest: Any) -> None:
-            started[len(modules)] = [next(module.parameters()).detach().clone() for module in modules]
-            super().__init__(task, name, objective, recipe, modules, **rest)
+        def __init__(self, task: Any, objective: Any, **rest: Any) -> None:
+            super().__init__(task, objective, **rest)
+            first = next(self.networks[0].module.parameters())
+            started[objective.name, objective.networks] = first.detach().clone()
 
-    monkeypatch.setattr(rsl_wm, "Stage", Stopped)
+    monkeypatch.setattr(stage, "Stage", Stopped)
     for n in (1, 2):
         train(make_task(), settings(**{"mixmatch.networks": n}), NOISE)
-    assert torch.equal(started[1][0], started[2][0])
+    assert torch.equal(started["rsl_wm", 1], started["rsl_wm", 2])
 
 
 def test_one_module_cannot_become_two_networks():

@@ -38,7 +38,7 @@ def _seconds(run: CleanRun) -> dict[str, Any]:
         row = json.loads(line)
         by_stage[row["stage"]] = by_stage.get(row["stage"], 0.0) + row["seconds"]
     method, needed = run.learned.method, set(run.learned.stages)
-    told = method != REFERENCE and getattr(methods.get(method), "NEEDS", "noise rate") is not None
+    told = method != REFERENCE and methods.needs(method) is not None
     if told and run.result.estimate is not None:
         needed |= {"stage1", *_HALVES}
     own = {stage: seconds for stage, seconds in by_stage.items() if stage in needed}

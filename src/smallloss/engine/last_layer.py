@@ -1,17 +1,15 @@
 """What a network says of every example before its last layer, beside what it saw: features that answers teach by."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 import torch
 from sklearn.decomposition import PCA
-from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d
 
 from smallloss.engine.limits import less_data, room
 from smallloss.engine.networks import Network
-from smallloss.engine.scoring import chunks
+from smallloss.engine.scoring import before_last, chunks
 from smallloss.engine.task import Task
 from smallloss.engine.views import PLAIN, Inputs, plain_views
 
@@ -56,21 +54,8 @@ def _both(network: Network, inputs: Inputs, rows: np.ndarray) -> Iterator[tuple[
     """Of some rows, a batch at a time: what the last layer is given, and what the network is."""
     network.module.eval()
     views = plain_views(torch.from_numpy(rows).to(inputs.device), 0)
-    with torch.no_grad(), _last(network.module) as given:
+    with torch.no_grad():
         for x, again in chunks(inputs, views):
-            g = network.module(x)
             small = adaptive_avg_pool2d(x, SIDE) if x.ndim == 4 and max(x.shape[2:]) > SIDE else x
-            yield tuple(t[again:].flatten(1).float().cpu().numpy() for t in (given.pop() if given else g, small))  # type: ignore[misc]
-
-
-@contextmanager
-def _last(module: nn.Module) -> Iterator[list[Tensor]]:
-    """Fills a list with what the last linear layer is given; without one it stays empty."""
-    given: list[Tensor] = []
-    layers = [part for part in module.modules() if isinstance(part, nn.Linear)]
-    hook = layers[-1].register_forward_pre_hook(lambda _, x: given.append(x[0].detach())) if layers else None
-    try:
-        yield given
-    finally:
-        if hook is not None:
-            hook.remove()
+            both = before_last(network.module, x), small.flatten(1).float()
+            yield tuple(t[again:].cpu().numpy() for t in both)  # type: ignore[misc]

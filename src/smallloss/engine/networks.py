@@ -25,6 +25,12 @@ class Network:
         # dynamic=False: a second batch size must not turn the first one's code into a general, slower one.
         self._fast = torch.compile(self.module, dynamic=False) if compiled else self.module
         self.fast = True
+        self._average: Network | None = None
+
+    @property
+    def teacher(self) -> "Network":
+        """The average of its weights, or itself where there is none."""
+        return self._average or self
 
     def __call__(self, x: Tensor) -> Tensor:
         run = self._fast if self.fast else self.module
@@ -72,6 +78,7 @@ class WeightAverage:
         self.network = Network(copy.deepcopy(network.module), network.device, compiled=compiled)
         for parameter in self.network.module.parameters():
             parameter.requires_grad_(False)
+        network._average = self.network
         self._source, self._decay, self._warmup = network, decay, warmup
         self._averaged: list[Tensor] = list(self.network.module.parameters())
         self._live: list[Tensor] = list(network.module.parameters())
@@ -141,10 +148,10 @@ def may_draw(module: nn.Module) -> bool:
     return not type(module).__module__.startswith("smallloss.")
 
 
-def build_optimiser(networks: Sequence[Network], recipe: Recipe, rate: Tensor) -> torch.optim.Optimizer:
+def build_optimiser(parameters: Iterable[Tensor], recipe: Recipe, rate: Tensor) -> torch.optim.Optimizer:
     """SGD, or Adam with decoupled decay (MixMatch's v <- v (1 - wd lr)). The rate is a tensor, so that a
     captured step reads it anew each time; the state exists from the start, so that it can be put back."""
-    parameters = [p for network in networks for p in network.module.parameters() if p.requires_grad]
+    parameters = [p for p in parameters if p.requires_grad]
     decayed = [p for p in parameters if recipe.decay_on == "all" or p.ndim > 1]
     spared = [p for p in parameters if recipe.decay_on != "all" and p.ndim <= 1]
     groups = [{"params": decayed, "weight_decay": recipe.weight_decay}]

@@ -10,7 +10,7 @@ from smallloss.errors import InputError
 _CHOICES = {
     "optimiser": ("sgd", "adam"),
     "decay_on": ("all", "kernels"),
-    "schedule": ("constant", "multistep", "cosine", "triangular", "trapezoid"),
+    "schedule": ("constant", "multistep", "cosine", "triangular", "trapezoid", "linear"),
     "ema_batchnorm": ("copy", "recompute"),
     "padding": ("zero", "reflect"),
     "scoring": ("plain", "augmented"),
@@ -30,9 +30,12 @@ HELP = {
     "decay_on": ("What decays: every parameter, or weights only (no biases, no norms).", "`all`, `kernels`"),
     "schedule": (
         "Shape of the learning rate over the stage.",
-        "`constant`, `multistep`, `cosine`, `triangular`, `trapezoid`",
+        "`constant`, `multistep`, `cosine`, `triangular`, `trapezoid`, `linear`",
     ),
-    "milestones": ("Where `multistep` lowers the learning rate, as shares of the stage.", "rising, between 0 and 1"),
+    "milestones": (
+        "Where `multistep` lowers the learning rate, as shares of the stage; `linear` falls from the first on.",
+        "rising, between 0 and 1",
+    ),
     "factor": ("What `multistep` multiplies the learning rate by at each milestone.", "above 0"),
     "warmup_steps": ("Steps over which the learning rate first rises from 0.", "a whole number from 0"),
     "batchnorm_momentum": ("BatchNorm momentum, for layers that still have PyTorch's default of 0.1.", "in (0, 1]"),

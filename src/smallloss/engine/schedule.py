@@ -1,44 +1,37 @@
-"""Learning rates as a table: one number per step, known before the first one."""
+"""Learning rates as a table: one number per step, known before the first step of an epoch."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
-from smallloss.errors import InputError
+from smallloss.engine.recipe import Recipe
 
 
-def learning_rates(
-    schedule: str,
-    lr: float,
-    steps: int,
-    *,
-    warmup: int = 0,
-    milestones: Sequence[float] = (),
-    factor: float = 1.0,
-) -> np.ndarray:
-    """The learning rate of every step.
+def learning_rates(recipe: Recipe, epoch: int, steps: int, done: int | None = None) -> np.ndarray:
+    """The learning rate of every step of an epoch, by the share of the stage that lies before it.
 
     multistep: times `factor` after each milestone (shares of the run; the paper's .3, .6, .8 with .02).
     cosine: half a cosine down to 0. triangular: up over the first 20 %, then straight down to 0.
     trapezoid: up over the first 5 %, level to 70 %, then straight down to 0.
-    constant: as it is. `warmup` steps rise linearly from 0 before any of them.
+    linear: level to the first milestone, then straight down to 0. constant: as it is.
+    `warmup_steps` rise linearly from 0 before any of them; `done` were taken already, if epochs differ in length.
     """
-    t = (np.arange(steps) + 0.5) / max(steps, 1)
+    k, total = epoch * steps + np.arange(steps), max(recipe.epochs * steps, 1)
+    t, milestones = (k + 0.5) / total, np.asarray(recipe.milestones, dtype=float)
     shape: np.ndarray
-    if schedule == "constant":
+    if recipe.schedule == "constant":
         shape = np.ones(steps)
-    elif schedule == "multistep":
-        passed = np.searchsorted(np.asarray(milestones, dtype=float), np.arange(steps) / max(steps, 1), side="right")
-        shape = float(factor) ** passed
-    elif schedule == "cosine":
+    elif recipe.schedule == "multistep":
+        shape = float(recipe.factor) ** np.searchsorted(milestones, k / total, side="right")
+    elif recipe.schedule == "cosine":
         shape = 0.5 * (1 + np.cos(math.pi * t))
-    elif schedule == "triangular":
+    elif recipe.schedule == "triangular":
         shape = np.minimum(t / 0.2, (1 - t) / 0.8)
-    elif schedule == "trapezoid":
+    elif recipe.schedule == "trapezoid":
         shape = np.minimum(1, np.minimum(t / 0.05, (1 - t) / 0.3))
-    else:
-        raise InputError(f"unknown schedule {schedule!r}: choose constant, multistep, cosine, triangular or trapezoid")
-    if warmup:
-        shape = shape * np.minimum(1, (np.arange(steps) + 1) / warmup)
-    return (lr * shape).astype(np.float32)
+    else:  # linear; a recipe takes no other
+        shape = np.minimum(1, (1 - t) / (1 - milestones[0] if len(milestones) else 1))
+    if recipe.warmup_steps:
+        taken = (epoch * steps if done is None else done) + np.arange(steps)
+        shape = shape * np.minimum(1, (taken + 1) / recipe.warmup_steps)
+    return (recipe.lr * shape).astype(np.float32)

@@ -1,10 +1,11 @@
 """Algorithm 1, lines 3-4: every example's loss after an epoch, in eval mode, in large batches."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from smallloss.engine.networks import Network
 from smallloss.engine.views import Inputs, Views
@@ -50,14 +51,41 @@ def probabilities(network: Network, inputs: Inputs, views: Views) -> Tensor:
     return torch.cat([logits.softmax(1) for logits in _logits(network, inputs, views)])
 
 
-def _logits(network: Network, inputs: Inputs, views: Views) -> Iterator[Tensor]:
-    training = network.module.training
-    network.module.eval()
+@torch.no_grad()
+def features(network: Network, inputs: Inputs, views: Views) -> Tensor:
+    """What the last layer is given of each view, flat."""
+    with judging(network.module):
+        return torch.cat([before_last(network.module, x)[again:] for x, again in chunks(inputs, views)])
+
+
+def before_last(module: nn.Module, x: Tensor) -> Tensor:
+    """What the last linear layer is given, flat; what the module says, where it has none or has called none."""
+    given: list[Tensor] = []
+    layers = [part for part in module.modules() if isinstance(part, nn.Linear)]
+    hook = layers[-1].register_forward_pre_hook(lambda _, x: given.append(x[0].detach())) if layers else None
     try:
+        said = module(x)
+    finally:
+        if hook is not None:
+            hook.remove()
+    return (given.pop() if given else said).flatten(1).float()
+
+
+@contextmanager
+def judging(module: nn.Module) -> Iterator[None]:
+    """In eval mode, and then back in the mode it was in."""
+    training = module.training
+    module.eval()
+    try:
+        yield
+    finally:
+        module.train(training)
+
+
+def _logits(network: Network, inputs: Inputs, views: Views) -> Iterator[Tensor]:
+    with judging(network.module):
         for x, again in chunks(inputs, views):
             yield network(x)[again:]
-    finally:
-        network.module.train(training)
 
 
 def chunks(inputs: Inputs, views: Views) -> Iterator[tuple[Tensor, int]]:

@@ -1,7 +1,7 @@
 """The one training loop. A method supplies an objective; everything else happens here."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,6 @@ from smallloss.engine.limits import StepLimits, less_data, room
 from smallloss.engine.networks import (
     Network,
     WeightAverage,
-    build_optimiser,
     ensemble,
     may_draw,
     optimiser_tensors,
@@ -24,8 +23,7 @@ from smallloss.engine.networks import (
 )
 from smallloss.engine.objective import Objective
 from smallloss.engine.recipe import Recipe
-from smallloss.engine.schedule import learning_rates
-from smallloss.engine.scoring import Scores, predict, probabilities, score
+from smallloss.engine.scoring import Scores, features, predict, probabilities, score
 from smallloss.engine.stepper import Stepper
 from smallloss.engine.task import Task
 from smallloss.engine.views import PLAIN, Inputs, Views, draw_views, plain_views
@@ -39,6 +37,8 @@ _TEN = 10  # last epochs, whose mean accuracy is reported where nothing validate
 class Fitted:
     """What a stage leaves behind: the network to use, its curve, and the ledger if one was kept."""
 
+    name: str
+    net: Any  # what the network was made of
     network: Network
     history: list[dict[str, Any]]
     ledger: LossLedger | None
@@ -68,45 +68,34 @@ class Fitted:
 
 
 class Stage:
-    """One objective trained by one recipe, resumable at every epoch end.
+    """One objective trained by its recipe, resumable at every epoch end.
 
     The scores of the epochs in `record` go into the ledger, if one is given (all epochs, if left out). `network` is
     the one to judge by: the weight average where there is one, an ensemble where several judge together.
     """
 
     def __init__(
-        self, task: Task, name: str, objective: Objective, recipe: Recipe, modules: Sequence[nn.Module],
-        *, ledger: LossLedger | None = None, record: range | None = None,
-    ) -> None:  # fmt: skip
-        self.task, self.name, self.objective, self.recipe = task, name, objective, recipe
+        self, task: Task, objective: Objective, *, ledger: LossLedger | None = None, record: range | None = None
+    ) -> None:
+        self.task, self.objective, self.ledger = task, objective, ledger
+        self.name, self.recipe = objective.name, objective.recipe
         backend.prepare(task.device, deterministic=task.deterministic)
-        how = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN
-        self.augmentation = how
-        resident = task.resident()
-        with room(f"holding the data and the network of stage {name}", less_data(resident=resident)):
+        recipe, modules, resident = self.recipe, objective.modules(), task.resident()
+        self._random = any(may_draw(module) for module in modules)
+        with room(f"holding the data and the network of stage {self.name}", less_data(resident=resident)):
+            how = objective.augmentation
             self.inputs = Inputs(task.dataset, task.device, how, resident=resident, workers=task.workers)
             for module in modules:
                 set_batchnorm_momentum(module, recipe.batchnorm_momentum)
             compiled = recipe.compile and task.device.type == "cuda"
             self.networks = [Network(module, task.device, compiled=compiled) for module in modules]
+            judges = self.networks[: objective.networks]
             self.averages = [] if recipe.ema is None else [
-                WeightAverage(network, recipe.ema, warmup=recipe.ema_warmup, compiled=compiled)
-                for network in self.networks
+                WeightAverage(network, recipe.ema, warmup=recipe.ema_warmup, compiled=compiled) for network in judges
             ]  # fmt: skip
-            rate = torch.tensor(recipe.lr, device=task.device)
-            self.optimiser = build_optimiser(self.networks, recipe, rate)
-        rates = learning_rates(
-            recipe.schedule, recipe.lr, objective.total_steps(recipe.epochs),
-            warmup=recipe.warmup_steps, milestones=recipe.milestones, factor=recipe.factor,
-        )  # fmt: skip
-        judges = [average.network for average in self.averages] or self.networks
-        self.network = ensemble(judges) if objective.judge_together else judges[0]
-        self._random = any(may_draw(module) for module in modules)
-        self.stepper = Stepper(
-            objective, self.networks, self.averages, self.optimiser, self.inputs, rate, rates,
-            capture=True, random=self._random,
-        )  # fmt: skip
-        self.ledger = ledger
+            self.stepper = Stepper(objective, self.networks, self.averages, self.inputs, random=self._random)
+        self.judges = [network.teacher for network in judges]
+        self.network = ensemble(self.judges) if objective.judges == "mean" else self.judges[0]
         self.record = range(recipe.epochs if ledger is not None else 0) if record is None else record
         self.history: list[dict[str, Any]] = []
         self._check_inputs: dict[int, Inputs] = {}
@@ -124,7 +113,7 @@ class Stage:
                 self._epoch(epoch)
         for module in [*self._modules(), self.network.module]:
             module.eval()
-        return Fitted(self.network, self.history, self.ledger, self.recipe)
+        return Fitted(self.name, self.objective.net, self.network, self.history, self.ledger, self.recipe)
 
     def _epoch(self, epoch: int) -> None:
         begun = time.perf_counter()
@@ -144,13 +133,10 @@ class Stage:
         """The steps of an epoch."""
         for module in self._modules():
             module.train()
-        steps, everything = 0, self._tensors()
-        self.stepper.loss_sum.zero_()
+        self.objective.before_epoch(self, epoch)
         limits = StepLimits(self.name, self.objective.recipe_name, self.recipe, self.task.checkpoint(self.name))
         with limits.steps(len(self.task.train)):
-            for plan in self.objective.plan(epoch):
-                self.stepper.run(plan, everything)
-                steps += plan.steps
+            steps = self.stepper.epoch(epoch, self._tensors() | self.objective.buffers())
             loss = float(self.stepper.loss_sum) / max(steps, 1)
         limits.require_finite("loss", loss, epoch)
         # The loss of a step is taken before its weights are changed: the last change of an epoch shows in them alone.
@@ -182,19 +168,28 @@ class Stage:
     def _modules(self) -> list[nn.Module]:
         return [network.module for network in [*self.networks, *(average.network for average in self.averages)]]
 
-    def score(self, epoch: int, index: np.ndarray) -> Scores:
-        """The judging network's scores of some rows, under the recipe's scoring view."""
+    def score(self, epoch: int, index: np.ndarray, network: int | None = None) -> Scores:
+        """Scores of some rows, under the recipe's scoring view; by those who judge, or by one network of several."""
         rows = torch.from_numpy(index).to(self.task.device)
         views = self._plain(self.inputs, rows)
         if self.recipe.scoring == "augmented" and self.inputs.pictures:
             purpose = f"{self.name}/scoring"
-            views = draw_views(self.task.draws, self.augmentation, purpose, [epoch], rows, rows)
-        return score(self.network, self.inputs, views, self.task.labels[rows])
+            views = draw_views(self.task.draws, self.objective.augmentation, purpose, [epoch], rows, rows)
+        return score(self._judge_of(network), self.inputs, views, self.task.labels[rows])
 
-    def probabilities(self, index: np.ndarray) -> Tensor:
-        """The judging network's whole output for some rows, plainly viewed."""
-        rows = torch.from_numpy(index).to(self.task.device)
-        return probabilities(self.network, self.inputs, self._plain(self.inputs, rows))
+    def probabilities(self, index: np.ndarray, network: int | None = None) -> Tensor:
+        """The whole output for some rows, plainly viewed; by those who judge, or by one network of several."""
+        return probabilities(self._judge_of(network), self.inputs, self._plainly(index))
+
+    def features(self, index: np.ndarray, network: int = 0) -> Tensor:
+        """What the last layer of one network is given of some rows, plainly viewed."""
+        return features(self._judge_of(network), self.inputs, self._plainly(index))
+
+    def _judge_of(self, network: int | None) -> Network:
+        return self.network if network is None else self.judges[network]
+
+    def _plainly(self, index: np.ndarray) -> Views:
+        return self._plain(self.inputs, torch.from_numpy(index).to(self.task.device))
 
     def _record(self, epoch: int) -> None:
         assert self.ledger is not None
@@ -220,7 +215,7 @@ class Stage:
         batches = batches[:_FRESH_STATISTICS_BATCHES]
         raws = None if self.inputs.resident else self.inputs.load([rows.cpu().numpy() for rows in batches])
         for rows in batches:
-            views = draw_views(self.task.draws, self.augmentation, purpose, [epoch], rows, rows)
+            views = draw_views(self.task.draws, self.objective.augmentation, purpose, [epoch], rows, rows)
             yield self.inputs.see(views, None if raws is None else next(raws))
 
     def _accuracy(self, name: str) -> float:
@@ -248,19 +243,21 @@ class Stage:
     def _tensors(self) -> dict[str, Tensor]:
         named = {f"network{i}": network.state() for i, network in enumerate(self.networks)}
         named |= {f"average{i}": average.network.state() for i, average in enumerate(self.averages)}
-        named["optimiser"] = optimiser_tensors(self.optimiser)
+        named |= {name: optimiser_tensors(optimiser) for name, optimiser in self.stepper.optimisers.items()}
         return {f"{part}.{name}": tensor for part, tensors in named.items() for name, tensor in tensors.items()}
+
+    def _saved(self) -> dict[str, Tensor]:
+        return self._tensors() | {f"stepper.{name}": tensor for name, tensor in self.stepper.tensors().items()}
 
     def _save(self, epoch: int) -> None:
         path = self.task.checkpoint(self.name)
         last = epoch + 1 == self.recipe.epochs
         if path is None or (time.perf_counter() - self._saved_at < self.recipe.checkpoint_seconds and not last):
             return
-        arrays = {f"objective.{name}": array for name, array in self.objective.state().items()}
+        arrays = {f"objective.{name}": buffer.cpu().numpy() for name, buffer in self.objective.buffers().items()}
         if self.ledger is not None:
             arrays |= {f"ledger.{name}": array for name, array in self.ledger.arrays().items()}
-        tensors = self._tensors() | {f"stepper.{name}": t for name, t in self.stepper.tensors().items()}
-        checkpoint.write(path, tensors, arrays, {"epoch": epoch, "history": self.history})
+        checkpoint.write(path, self._saved(), arrays, {"epoch": epoch, "history": self.history})
         self._saved_at = time.perf_counter()
 
     def _resume(self) -> int:
@@ -268,13 +265,18 @@ class Stage:
         if path is None or not path.exists():
             return 0
         stored, arrays, facts = checkpoint.read(path)
-        tensors = self._tensors() | {f"stepper.{name}": t for name, t in self.stepper.tensors().items()}
-        checkpoint.load_into(tensors, stored, path)
-        self.objective.load_state(_part(arrays, "objective."))
+        checkpoint.load_into(self._saved(), stored, path)
+        kept = {name: torch.from_numpy(array) for name, array in _part(arrays, "objective.").items()}
+        checkpoint.load_into(self.objective.buffers(), kept, path)
         if self.ledger is not None:
             self.ledger = LossLedger.from_arrays(_part(arrays, "ledger."))
         self.history = facts["history"]
         return int(facts["epoch"]) + 1
+
+
+def fit(task: Task, objective: Objective, *, ledger: LossLedger | None = None, record: range | None = None) -> Fitted:
+    """Train an objective to the last epoch of its recipe, from the checkpoint of its name if there is one."""
+    return Stage(task, objective, ledger=ledger, record=record).fit()
 
 
 def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

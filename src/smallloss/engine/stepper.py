@@ -1,6 +1,6 @@
-"""One training step as a function of two counters on the device, so that it can be captured whole.
+"""One training step as a function of counters on the device, so that it can be captured whole.
 
-The step reads its row of the plan and its learning rate by counters that it advances itself. Replaying a
+The step reads its row of the plan, and with it its learning rates, by a counter that it advances itself. Replaying a
 captured step therefore needs nothing from the host: no copies, no launches but one.
 """
 
@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from smallloss.engine.networks import Network, WeightAverage
+from smallloss.engine.networks import Network, WeightAverage, build_optimiser
 from smallloss.engine.objective import Batch, Objective, Plan
+from smallloss.engine.schedule import learning_rates
 from smallloss.engine.views import Inputs
 
 _WARM_UP_STEPS = 3  # autotuning, lazy allocations and compilation must all lie before the capture
@@ -25,20 +26,19 @@ class Stepper:
         objective: Objective,
         networks: Sequence[Network],
         averages: Sequence[WeightAverage],
-        optimiser: torch.optim.Optimizer,
         inputs: Inputs,
-        rate: Tensor,
-        rates: np.ndarray,
         *,
-        capture: bool,
         random: bool = False,
     ) -> None:
         device = inputs.device
-        self.objective, self.networks, self.averages = objective, networks, averages
-        self.teachers = [average.network for average in averages] or list(networks)
-        self.optimiser, self.inputs, self.rate = optimiser, inputs, rate
-        self.rates = torch.from_numpy(rates).to(device)
-        self.capture = capture and inputs.resident and device.type == "cuda"
+        self.objective, self.networks, self.averages, self.inputs = objective, networks, averages, inputs
+        self.groups = objective.groups(networks)
+        self.rates = {name: torch.tensor(group.recipe.lr, device=device) for name, group in self.groups.items()}
+        self.optimisers = {
+            name: build_optimiser(group.parameters, group.recipe, self.rates[name])
+            for name, group in self.groups.items()
+        }
+        self.capture = inputs.resident and device.type == "cuda"
         self.random = random  # do the networks draw on the device?
         self.position = torch.zeros(1, dtype=torch.long, device=device)
         self.clock = torch.zeros(1, dtype=torch.long, device=device)
@@ -50,8 +50,26 @@ class Stepper:
     def tensors(self) -> dict[str, Tensor]:
         return {"clock": self.clock}
 
+    def epoch(self, epoch: int, everything: dict[str, Tensor]) -> int:
+        """All steps of an epoch, and how many. `everything` is what a warm-up before a capture must leave untouched.
+
+        The rates are laid out now that the plan is known: epochs may differ in length.
+        """
+        plans, done = list(self.objective.plan(epoch)), int(self.clock)
+        steps, start = sum(plan.steps for plan in plans), 0
+        rates = {
+            _rate(name): torch.from_numpy(learning_rates(group.recipe, epoch, steps, done)).to(self.inputs.device)
+            for name, group in self.groups.items()
+        }
+        self.loss_sum.zero_()
+        for plan in plans:
+            stop = start + plan.steps
+            self.run(plan.beside(**{name: table[start:stop] for name, table in rates.items()}), everything)
+            start = stop
+        return steps
+
     def run(self, plan: Plan, everything: dict[str, Tensor]) -> None:
-        """All steps of a plan. `everything` is what a warm-up before a capture must leave untouched."""
+        """All steps of a plan, which has its rates beside it."""
         if not self.inputs.resident:
             return self._stream(plan)
         if self.capture and plan.steps > 2 * _WARM_UP_STEPS:
@@ -84,15 +102,16 @@ class Stepper:
         if shape not in self._graphs:
             self._graphs[shape] = self._captured(plan, everything)
         static, graph = self._graphs[shape]
-        _copy(plan, static)
+        for source, target in zip(_tensors(plan), _tensors(static), strict=True):
+            target.copy_(source)
         self.position.zero_()
         for _ in range(plan.steps):
             graph.replay()
 
     def _captured(self, plan: Plan, everything: dict[str, Tensor]) -> tuple[Plan, torch.cuda.CUDAGraph]:
         self.plan = static = _clone(plan)
-        kept = {name: tensor.clone() for name, tensor in {**everything, **self.tensors()}.items()}
-        loss_sum = self.loss_sum.clone()
+        touched = [*everything.values(), *self.tensors().values(), self.loss_sum]
+        kept = [tensor.clone() for tensor in touched]
         drawn = torch.cuda.get_rng_state(self.inputs.device) if self.random else None
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
@@ -105,37 +124,46 @@ class Stepper:
         with torch.cuda.graph(graph):
             self._step()
         with torch.no_grad():
-            for name, tensor in {**everything, **self.tensors()}.items():
-                tensor.copy_(kept[name])
-            self.loss_sum.copy_(loss_sum)
+            for tensor, before in zip(touched, kept, strict=True):
+                tensor.copy_(before)
         if drawn is not None:
             torch.cuda.set_rng_state(drawn, self.inputs.device)
         return static, graph
 
     def _step(self, raw: Tensor | None = None) -> None:
+        assert self.plan is not None
         # Gradients are None here, also under capture: backward then writes them instead of adding to zeros.
-        self.optimiser.zero_grad(set_to_none=True)
-        loss = self.objective.loss(self.networks, self.teachers, self._batch(raw))
+        for optimiser in self.optimisers.values():
+            optimiser.zero_grad(set_to_none=True)
+        batch = self._batch(self.plan, raw)
+        loss = self.objective.loss(self.networks, batch)
         loss.backward()
-        self.rate.copy_(self.rates.index_select(0, self.clock)[0])
-        self.optimiser.step()
+        for name, optimiser in self.optimisers.items():
+            if self.plan.updates is None or name in self.plan.updates:
+                self.rates[name].copy_(batch[_rate(name)])
+                optimiser.step()
         for average in self.averages:
             average.update(self.clock)
         self.loss_sum += loss.detach()
         self.position += 1
         self.clock += 1
 
-    def _batch(self, raw: Tensor | None) -> Batch:
-        assert self.plan is not None
-        index, inputs = {}, {}
-        for name, views in self.plan.views.items():
+    def _batch(self, plan: Plan, raw: Tensor | None) -> Batch:
+        indices, inputs = {}, {}
+        for name, views in plan.views.items():
             row = views.map(self._row)
             share = None if raw is None else raw[self._starts[name] :][: len(row.index)]
-            index[name], inputs[name] = row.index, self.inputs.see(row, share)
-        return Batch(index, inputs, {name: self._row(table) for name, table in self.plan.tables.items()})
+            indices[name], inputs[name] = row.index, self.inputs.see(row, share)
+        tables = {name: self._row(table) for name, table in plan.tables.items()}
+        return Batch(indices, inputs, tables, self.objective.targets)
 
     def _row(self, table: Tensor) -> Tensor:
         return table.index_select(0, self.position)[0]
+
+
+def _rate(group: str) -> str:
+    """The table of a plan that holds a group's rates."""
+    return f"rate of {group}"
 
 
 def _tensors(plan: Plan) -> list[Tensor]:
@@ -143,14 +171,9 @@ def _tensors(plan: Plan) -> list[Tensor]:
 
 
 def _shape(plan: Plan) -> tuple[object, ...]:
-    return (*plan.views, *plan.tables, *(tuple(tensor.shape) for tensor in _tensors(plan)))
-
-
-def _copy(plan: Plan, into: Plan) -> None:
-    for source, target in zip(_tensors(plan), _tensors(into), strict=True):
-        target.copy_(source)
+    return (*plan.views, *plan.tables, plan.updates, *(tuple(tensor.shape) for tensor in _tensors(plan)))
 
 
 def _clone(plan: Plan) -> Plan:
     views = {name: views.map(torch.clone) for name, views in plan.views.items()}
-    return Plan(views, {name: table.clone() for name, table in plan.tables.items()})
+    return Plan(views, {name: table.clone() for name, table in plan.tables.items()}, plan.updates)

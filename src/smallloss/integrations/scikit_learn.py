@@ -90,7 +90,7 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
             rate = dict(zip(label_names(list(rate)).tolist(), rate.values(), strict=True))
         found = learn_noise(task, settings) if rate is None else None
         noise = Noise(rate) if found is None else found.noise
-        learned = methods.get(self.method).train(task, settings, noise)
+        learned = methods.train(self.method, task, settings, noise)
         self.classes_ = classes
         self._network, self._seen = learned.fitted.network, Seen.of(dataset)
         self.network_ = self._network.module

@@ -2,7 +2,8 @@
 
 A method is a module here with `def train(task, settings, noise) -> Learned`. It may also have `refuse(settings)`, where
 it cannot take them all: that is asked before anything is trained; `Knobs`, a frozen dataclass of settings of its own;
-and `NAME`, what a report calls it. Adding one is adding its file; what has no `train` is support.
+`NAME`, what a report calls it; and `NEEDS`, what must be known of the noise: "noise rate" (if left out), "matrix" or
+None. Adding one is adding its file; what has no `train` is support.
 """
 
 import importlib
@@ -38,6 +39,28 @@ def knobs(name: str) -> type[Any] | None:
 def called(name: str) -> str:
     """A method as the paper writes it."""
     return str(getattr(get(name), "NAME", name)) if name in names() else name
+
+
+def needs(name: str) -> str | None:
+    """What a method must be told of the noise."""
+    found: str | None = getattr(get(name), "NEEDS", "noise rate")
+    return found
+
+
+def refuse(name: str, settings: Any) -> None:
+    """An InputError where a method cannot take these settings."""
+    if hasattr(get(name), "refuse"):
+        get(name).refuse(settings)
+
+
+def train(name: str, task: Any, settings: Any, noise: Any) -> Any:
+    """What a method learns (`Learned`), once it takes the settings and knows what it must of the noise."""
+    refuse(name, settings)
+    if needs(name) == "matrix" and noise.transition is None:
+        raise InputError(f"{called(name)} needs a transition matrix: give T with --transition (Python: transition=).")
+    if needs(name) and not noise.is_known:
+        raise InputError(f"{called(name)} needs a noise rate: give noise_rate, or a transition matrix.")
+    return get(name).train(task, settings, noise)
 
 
 def _files() -> set[str]:

@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from smallloss.engine.stage import Stage
 from smallloss.engine.task import Task
-from smallloss.methods.out_of_sample import out_of_sample
+from smallloss.methods.cross import out_of_sample
 from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import Learned, Noise, choose, new_network, warm_up
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.small_loss import Learned, Noise, chosen, retrain, warm_up
 from smallloss.noise.confident import label_issues
 
 NAME = "Confident learning"
@@ -19,15 +17,8 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     rows, labels = task.train, task.dataset.labels
     probabilities = np.asarray(np.nanmean(out_of_sample(task, settings), axis=0, dtype=np.float64))
     issue = label_issues(probabilities[rows], labels[rows])
-    score = (1 - probabilities[np.arange(len(labels)), labels]) / 2
-    score[rows] += issue  # whatever is removed comes last
-    removed, of = (np.bincount(some, minlength=task.classes) for some in (labels[rows][issue], labels[rows]))
-    selection = choose(task, settings, Noise(removed / np.maximum(of, 1)), score, beta=0.0)
-    kept = rows[task.learnt(selection.mask)]
-    objective = Supervised(task, "confident_learning", kept, settings.rsl, recipe_name="rsl")
-    module = new_network(task, settings.last_net, "confident_learning")
-    fitted = Stage(task, "confident_learning", objective, settings.rsl, [module]).fit()
-    stages = {name: task.finished[name] for name in ("half0", "half1")} | {"confident_learning": fitted}
+    selection, score = chosen(task, settings, 1 - probabilities[np.arange(len(labels)), labels], issue)
+    fitted = retrain(task, settings, rows[task.learnt(selection.mask)], "confident_learning")
     ledger = warm_up(task, settings).ledger  # plain training's, which is not this method's own cost
-    evidence = "predictions out of sample"
-    return Learned("confident_learning", settings.last_net, fitted, selection, score, evidence, ledger, stages)
+    halves = task.finished["half0"], task.finished["half1"]
+    return Learned("confident_learning", fitted, selection, score, "predictions out of sample", ledger, halves)

@@ -5,9 +5,10 @@ from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, warm_up
 
 NAME = "Cross Entropy"
+NEEDS = None
 
 
 def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     """Stage 1 of RSL *is* plain cross entropy on the noisy labels, so the two share it."""
     fitted = warm_up(task, settings)
-    return Learned("cross_entropy", settings.net, fitted, ledger=fitted.ledger, stages={"stage1": fitted})
+    return Learned("cross_entropy", fitted, ledger=fitted.ledger)

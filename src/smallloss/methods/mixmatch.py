@@ -2,21 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import log_softmax, one_hot
 
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
 from smallloss.engine.draws import running_sum
 from smallloss.engine.networks import Network
-from smallloss.engine.objective import Batch, Objective, Plan
+from smallloss.engine.objective import Batch, Objective, Plan, new_network
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.engine.task import Task
-from smallloss.engine.views import PLAIN, Views, draw_views
+from smallloss.engine.views import Views, draw_views
 from smallloss.errors import InputError, TooFewError
 
 _FEWEST_STEPS = 50  # of an epoch that follows the data: a second look and an average of weights need some
@@ -87,8 +88,7 @@ class MixMatchSettings:
 class WeightedMixMatch(Objective):
     """L = L_x + λ_u(t) L_u on (L', U') = MixMatch(L, U), L drawn from D_sel in proportion to w."""
 
-    recipe_name = "rsl_wm"
-    judge_together = True
+    judges = "mean"
 
     def __init__(
         self,
@@ -96,41 +96,45 @@ class WeightedMixMatch(Objective):
         name: str,
         selection: Selection,
         recipe: Recipe,
+        net: Any,
         how: MixMatchSettings,
         look_again: Callable[[LossLedger], Selection],
     ) -> None:
-        self.task, self.name, self.recipe, self.how = task, name, recipe, how
-        self.augmentation = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN
+        super().__init__(task, name, recipe, net, recipe_name="rsl_wm")
+        self.how, self.networks, self.look_again = how, how.networks, look_again
         self.steps = how.steps_per_epoch or max(_FEWEST_STEPS, len(task.train) // recipe.batch)
-        self.look_again = look_again
-        self._divide(task.learnt(selection.weight))
+        self.weight = torch.from_numpy(self._learnt(selection))
 
-    def _divide(self, weight: np.ndarray) -> None:
-        """D_sel and D_u of section 4. Without unlabeled data the selected pictures serve as that too."""
+    def _learnt(self, selection: Selection) -> np.ndarray:
+        """The weights of D_sel, over the training part."""
+        weight = self.task.learnt(selection.weight)
         if not (weight > 0).any():
             raise TooFewError("Nothing was selected, so there is nothing to learn from. Lower noise_rate or beta.")
-        train, device = self.task.train, self.task.device
-        self.weight = weight
-        labeled, unlabeled = train[weight > 0], train[weight == 0]
-        self.labeled = torch.from_numpy(labeled).to(device)
-        self.unlabeled = torch.from_numpy(unlabeled if len(unlabeled) else labeled).to(device)
-        self.cumulative = running_sum(weight[weight > 0], device)
+        return weight
 
-    def total_steps(self, epochs: int) -> int:
-        return epochs * self.steps
+    def modules(self) -> list[nn.Module]:
+        return [new_network(self.task, self.net, name) for name in self._of_each()]
+
+    def _of_each(self) -> list[str]:
+        """The first network's draws bear no number: one alone mixes as the first of several."""
+        return [f"{self.name}/{i}" if i else self.name for i in range(self.networks)]
+
+    def buffers(self) -> dict[str, Tensor]:
+        return {"weight": self.weight}
 
     def plan(self, epoch: int) -> list[Plan]:
         draws, name, B = self.task.draws, self.name, self.recipe.batch
         times = list(range(epoch * self.steps, (epoch + 1) * self.steps))
-        labeled = self.labeled[draws.resample(self.cumulative, f"{name}/labeled", times, B)]
-        unlabeled = self._passes(times[0] * B, len(times) * B).view(-1, B)
+        # D_sel and D_u of section 4. Without unlabeled data the selected pictures serve as that too.
+        train, weight = self.task.train, self.weight.numpy()
+        selected = train[weight > 0]
+        rest = selected if len(selected) == len(train) else train[weight == 0]
+        drawn = draws.resample(running_sum(weight[weight > 0], self.task.device), f"{name}/labeled", times, B)
+        labeled = torch.from_numpy(selected).to(self.task.device)[drawn]
+        unlabeled = self._passes(torch.from_numpy(rest).to(self.task.device), times[0] * B, len(times) * B).view(-1, B)
         mixed = 3 * B
         slots = draws.slots(mixed if self.how.mix_per == "example" else 1)
-        # The first network's draws bear no number: one alone mixes as it did before there could be several.
-        every = [name if not i else f"{name}/{i}" for i in range(self.how.networks)]
-        ramp = torch.tensor(times, device=self.task.device) / max(
-            1.0, self.how.ramp * self.total_steps(self.recipe.epochs)
-        )
+        ramp = torch.tensor(times, device=self.task.device) / max(1.0, self.how.ramp * self.steps * self.recipe.epochs)
         return [
             Plan(
                 {
@@ -139,8 +143,10 @@ class WeightedMixMatch(Objective):
                     "view_2": self._views("u2", times, unlabeled),
                 },
                 {
-                    "lam": torch.stack([self._lam(of, times, slots).expand(-1, mixed) for of in every], 1),
-                    "partner": torch.stack([draws.permutations(f"{of}/partner", times, mixed) for of in every], 1),
+                    "lam": torch.stack([self._lam(of, times, slots).expand(-1, mixed) for of in self._of_each()], 1),
+                    "partner": torch.stack(
+                        [draws.permutations(f"{of}/partner", times, mixed) for of in self._of_each()], 1
+                    ),
                     "lambda_u": self.how.lambda_u * ramp.clamp(max=1).float(),
                 },
             )
@@ -155,32 +161,33 @@ class WeightedMixMatch(Objective):
         slots = self.task.draws.slots(self.recipe.batch)
         return draw_views(self.task.draws, self.augmentation, f"{self.name}/{which}", times, slots, index)
 
-    def _passes(self, start: int, count: int) -> Tensor:
-        """Entries start .. start+count of the endless sequence of shuffled passes over D_u."""
-        n = len(self.unlabeled)
+    def _passes(self, rows: Tensor, start: int, count: int) -> Tensor:
+        """Entries start .. start+count of the endless sequence of shuffled passes over some rows."""
+        n = len(rows)
         passes = list(range(start // n, (start + count - 1) // n + 1))
         order = self.task.draws.permutations(f"{self.name}/unlabeled", passes, n).flatten()
         offset = start - passes[0] * n
-        return self.unlabeled[order[offset : offset + count]]
+        return rows[order[offset : offset + count]]
 
-    def loss(self, networks: Sequence[Network], teachers: Sequence[Network], batch: Batch) -> Tensor:
+    def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
         """One step of MixMatch: guess, sharpen, mix, L_x + λ_u L_u."""
         x, u1, u2 = (batch.inputs[name] for name in ("labeled", "view_1", "view_2"))
-        labels = self.task.targets[batch.index["labeled"]]
-        y = one_hot(labels, self.task.classes).float()
-        q = sharpen(guess(networks if self.how.guess_by == "network" else teachers, u1, u2), self.how.temperature)
+        y = one_hot(batch.y, self.task.classes).float()
+        guessing = nets if self.how.guess_by == "network" else [net.teacher for net in nets]
+        q = sharpen(guess(guessing, u1, u2), self.how.temperature)
         seen, targets = torch.cat([x, u1, u2]), torch.cat([y, q, q])
         # One backward through the sum gives each network its own gradient alone.
-        mixing = zip(networks, batch.tables["lam"], batch.tables["partner"], strict=True)
-        losses = [self._loss_of(one, *mixup(seen, targets, *how), batch.tables["lambda_u"]) for one, *how in mixing]
+        mixing = zip(nets, batch["lam"], batch["partner"], strict=True)
+        losses = [self._loss_of(one, batch, *mixup(seen, targets, *how)) for one, *how in mixing]
         return torch.stack(losses).sum()
 
-    def _loss_of(self, network: Network, inputs: Tensor, targets: Tensor, lambda_u: Tensor) -> Tensor:
+    def _loss_of(self, network: Network, batch: Batch, inputs: Tensor, targets: Tensor) -> Tensor:
         # One forward over the mixed whole. Google's code feeds L' and U' in separate batches and updates
         # BatchNorm from the first alone, so it must interleave them; here every statistic is already taken
         # over labeled and unlabeled examples together, which is what interleaving is for.
-        logits, B = network(inputs), self.recipe.batch
-        return labeled_loss(logits[:B], targets[:B]) + lambda_u * unlabeled_loss(logits[B:], targets[B:])
+        logits, B = network(inputs), len(batch.x)
+        labeled, unlabeled = labeled_loss(logits[:B], targets[:B]), unlabeled_loss(logits[B:], targets[B:])
+        return batch.mean(labeled) + batch["lambda_u"] * batch.mean(unlabeled)
 
     def after_epoch(self, stage: Stage, epoch: int) -> dict[str, float]:
         """The second look: rank all examples again by the semi-supervised network, and select anew."""
@@ -188,14 +195,8 @@ class WeightedMixMatch(Objective):
             return {}
         assert stage.ledger is not None
         selection = self.look_again(stage.ledger)
-        self._divide(self.task.learnt(selection.weight))
+        self.weight.copy_(torch.from_numpy(self._learnt(selection)))
         return {"selected": float(selection.mask.sum())}
-
-    def state(self) -> dict[str, np.ndarray]:
-        return {"weight": self.weight}
-
-    def load_state(self, state: dict[str, np.ndarray]) -> None:
-        self._divide(state["weight"])
 
 
 @torch.no_grad()
@@ -218,10 +219,10 @@ def mixup(inputs: Tensor, targets: Tensor, lam: Tensor, partner: Tensor) -> tupl
 
 
 def labeled_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """L_x = 1/|L'| Σ H(p, g(x))."""
-    return -(targets * log_softmax(logits, 1)).sum(1).mean()
+    """L_x = 1/|L'| Σ H(p, g(x)): of each example, before the mean."""
+    return -(targets * log_softmax(logits, 1)).sum(1)
 
 
 def unlabeled_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """L_u = 1/(c |U'|) Σ ‖q − g(u)‖²: bounded, so a wrong guess costs little."""
-    return ((logits.softmax(1) - targets) ** 2).mean()
+    """L_u = 1/(c |U'|) Σ ‖q − g(u)‖²: bounded, so a wrong guess costs little. Of each class, before the mean."""
+    return (logits.softmax(1) - targets) ** 2

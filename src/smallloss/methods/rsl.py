@@ -5,6 +5,7 @@ from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Learned, Noise, choose, retrain, warm_up
 
 NAME = "RSL"
+NEEDS = "noise rate"
 
 
 def train(task: Task, settings: Settings, noise: Noise) -> Learned:
@@ -15,5 +16,4 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     selection = choose(task, settings, noise, score)  # lines 8-14
     final = retrain(task, settings, task.train[task.learnt(selection.mask)])  # line 15
     evidence = f"{settings.score_in_words} over stage 1"
-    stages = {"stage1": stage1, "rsl": final}
-    return Learned("rsl", settings.last_net, final, selection, score, evidence, stage1.ledger, stages)
+    return Learned("rsl", final, selection, score, evidence, stage1.ledger, (stage1,))

@@ -6,14 +6,15 @@ import numpy as np
 
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
-from smallloss.engine.stage import Stage
+from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.errors import InputError
 from smallloss.methods.mixmatch import WeightedMixMatch
 from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import Learned, Noise, choose, new_network, refuse_one_module, warm_up
+from smallloss.methods.small_loss import Learned, Noise, choose, refuse_one_module, warm_up
 
 NAME = "RSL_WM"
+NEEDS = "noise rate"
 
 
 def refuse(settings: Settings) -> None:
@@ -39,21 +40,18 @@ def train(task: Task, settings: Settings, noise: Noise) -> Learned:
     def look_again(ledger: LossLedger) -> Selection:
         return choose(task, settings, noise, ledger.score(settings.score), beta=how.second_beta)
 
-    objective = WeightedMixMatch(task, "rsl_wm", selection, recipe, how, look_again)
-    net = settings.last_net
-    names = [f"rsl_wm/{i}" if i else "rsl_wm" for i in range(how.networks)]
-    modules = [new_network(task, net, name) for name in names]
-    final = Stage(task, "rsl_wm", objective, recipe, modules, ledger=ledger, record=record).fit()
-    stages = {"stage1": stage1, "rsl_wm": final}
+    objective = WeightedMixMatch(task, "rsl_wm", selection, recipe, settings.last_net, how, look_again)
+    first = objective.weight.numpy().copy()
+    final = fit(task, objective, ledger=ledger, record=record)
+    last = objective.weight.numpy()
     if final.ledger is None:
         evidence = f"{settings.score_in_words} over stage 1"
-        told = _told(selection, objective.weight, objective.weight)
-        return Learned("rsl_wm", net, final, told, score, evidence, stage1.ledger, stages)
+        return Learned("rsl_wm", final, _told(selection, first, last), score, evidence, stage1.ledger, (stage1,))
     # The semi-supervised network has seen right labels almost alone: its losses are the better evidence.
     evidence = f"{settings.score_in_words} over stage 2 (second look)"
     score = final.ledger.score(settings.score)
-    told = _told(look_again(final.ledger), task.learnt(selection.weight), objective.weight)
-    return Learned("rsl_wm", net, final, told, score, evidence, final.ledger, stages, beta=how.second_beta)
+    told = _told(look_again(final.ledger), first, last)
+    return Learned("rsl_wm", final, told, score, evidence, final.ledger, (stage1,), how.second_beta)
 
 
 def _told(selection: Selection, first: np.ndarray, last: np.ndarray) -> Selection:

@@ -1,7 +1,7 @@
 """Algorithm 1, lines 1-14: train on everything, keep the ledger, rank class by class, select."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,13 @@ from torch import nn
 
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
+from smallloss.engine.objective import new_network
 from smallloss.engine.recipe import Recipe
-from smallloss.engine.stage import Fitted, Stage
+from smallloss.engine.stage import Fitted, fit
 from smallloss.engine.task import Task
 from smallloss.errors import InputError
 from smallloss.methods.presets import Settings
 from smallloss.methods.supervised import Supervised
-from smallloss.models import build, copied
 from smallloss.noise.answers import found_wrong, pin
 from smallloss.noise.choose import select
 from smallloss.record.run import RELABELLED
@@ -41,22 +41,21 @@ class Learned:
     """What a method leaves behind."""
 
     method: str
-    net: Any
     fitted: Fitted
     selection: Selection | None = None
     score: np.ndarray | None = None
     evidence: str = ""
     ledger: LossLedger | None = None
-    stages: dict[str, Fitted] = field(default_factory=dict)
+    before: tuple[Fitted, ...] = ()  # the stages that led to it
     beta: float | None = None  # of the selection, where it is not the settings'
 
+    @property
+    def net(self) -> Any:
+        return self.fitted.net
 
-def new_network(task: Task, net: Any, purpose: str) -> nn.Module:
-    """Fresh random weights (the paper starts every stage anew), the same for the same seed and purpose."""
-    with task.draws.by_modules(purpose, on_device=False):
-        # A module of the user's own is copied: a stage must not train on from another, nor change its network.
-        own = copied(net) if isinstance(net, nn.Module) else net
-        return build(own, classes=task.classes, in_shape=task.dataset.in_shape)
+    @property
+    def stages(self) -> dict[str, Fitted]:
+        return {stage.name: stage for stage in (*self.before, self.fitted)}
 
 
 def try_nets(task: Task, settings: Settings) -> None:
@@ -90,13 +89,9 @@ def warm_up(task: Task, settings: Settings) -> Fitted:
     """Lines 1-7: E epochs on the noisy labels; after each, every example's loss goes into the ledger."""
     if "stage1" in task.finished:
         return task.finished["stage1"]
-    recipe = settings.stage1
-    ledger = LossLedger(len(task.dataset))
-    objective = Supervised(task, "stage1", task.train, recipe)
-    module = new_network(task, settings.net, "stage1")
-    record = settings.scored_epochs(recipe.epochs)
-    stage = Stage(task, "stage1", objective, recipe, [module], ledger=ledger, record=record)
-    task.finished["stage1"] = fitted = stage.fit()
+    objective = Supervised(task, "stage1", task.train, settings.stage1, settings.net)
+    record = settings.scored_epochs(settings.stage1.epochs)
+    task.finished["stage1"] = fitted = fit(task, objective, ledger=LossLedger(len(task.dataset)), record=record)
     return fitted
 
 
@@ -131,18 +126,31 @@ def choose(
     )
 
 
-def retrain(task: Task, settings: Settings, examples: np.ndarray) -> Fitted:
+def chosen(task: Task, settings: Settings, suspicion: np.ndarray, removed: np.ndarray) -> tuple[Selection, np.ndarray]:
+    """The selection of a method that chooses for itself, and its score: what it removed of the training part last, by
+    `suspicion`, which lies in 0..1 and is of every row."""
+    rows, labels = task.train, task.dataset.labels[task.train]
+    score = suspicion / 2
+    score[rows] += removed
+    of, gone = (np.bincount(some, minlength=task.classes) for some in (labels, labels[removed]))
+    return choose(task, settings, Noise(gone / np.maximum(of, 1)), score, beta=0.0), score
+
+
+def overall_rate(task: Task, settings: Settings, noise: Noise) -> float:
+    """The rates of the observed classes, weighted by how many examples carry each label."""
+    quota = choose(task, settings, noise, np.zeros(len(task.dataset))).quota
+    return float(np.average(quota.noise_rate, weights=quota.n))
+
+
+def retrain(task: Task, settings: Settings, examples: np.ndarray, name: str = "rsl") -> Fitted:
     """Line 15: a fresh network on the examples alone."""
-    objective = Supervised(task, "rsl", examples, settings.rsl, recipe_name="rsl")
-    return Stage(task, "rsl", objective, settings.rsl, [new_network(task, settings.last_net, "rsl")]).fit()
+    return fit(task, Supervised(task, name, examples, settings.rsl, settings.last_net, recipe_name="rsl"))
 
 
 def retrain_relabelled(task: Task, settings: Settings, wrong: np.ndarray, suggested: np.ndarray) -> Learned:
     """A fresh network on all examples, the wrong ones under the class suggested, if nobody has answered for them."""
-    objective = Supervised(task, RELABELLED, task.train, settings.rsl, recipe_name="rsl")
+    objective = Supervised(task, RELABELLED, task.train, settings.rsl, settings.last_net, recipe_name="rsl")
     free = ~np.isin(wrong, list(task.pins))
     objective.targets = task.targets.clone()
     objective.targets[torch.from_numpy(wrong[free])] = torch.from_numpy(suggested[free]).to(task.targets)
-    module = new_network(task, settings.last_net, RELABELLED)
-    fitted = Stage(task, RELABELLED, objective, settings.rsl, [module]).fit()
-    return Learned(RELABELLED, settings.last_net, fitted, stages={RELABELLED: fitted})
+    return Learned(RELABELLED, fit(task, objective))

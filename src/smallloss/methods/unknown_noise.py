@@ -6,7 +6,7 @@ import numpy as np
 
 from smallloss.criterion.selection import Selection
 from smallloss.engine.task import Task
-from smallloss.methods.out_of_sample import out_of_sample
+from smallloss.methods.cross import out_of_sample
 from smallloss.methods.presets import Settings
 from smallloss.methods.small_loss import Noise, warm_up
 from smallloss.noise.answers import PROMISE

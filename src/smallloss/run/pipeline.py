@@ -42,7 +42,8 @@ BASELINE = "cross_entropy"
 def start(asked: dict[str, Any]) -> CleanRun:
     """Everything that `clean` was asked, by name: refuse what is wrong, say what is chosen, train, judge, write."""
     data, out, backbone, method = asked["data"], asked["out"], asked["backbone"], asked["method"]
-    chosen_method, where = methods.get(method), pick_device(asked["device"])
+    methods.get(method)
+    where = pick_device(asked["device"])
     seed, workers = whole(asked["seed"], "seed"), whole(asked["workers"], "workers")
     changes = asked["settings"] = dict(asked["settings"] or {})
     if asked["ship"] not in SHIP:
@@ -55,8 +56,7 @@ def start(asked: dict[str, Any]) -> CleanRun:
     loaded = dataset_of(data, asked["label"], asked["labels"])
     dataset, fill, seen = as_seen(loaded, asked["features"], backbone, where, folder)
     chosen = fitting.choose(preset, where.type, dataset, net=net, epochs=epochs, changes=changes)
-    if hasattr(chosen_method, "refuse"):
-        chosen_method.refuse(chosen)
+    methods.refuse(method, chosen)
     given = given_noise(asked["noise_rate"], asked["transition"], asked["prior"], dataset.classes)
     ready = make_ready(
         dataset, given, asked["noise"], asked["corrections"], asked["protocol"], seed,
@@ -136,12 +136,12 @@ def _run(
     relabel: bool,
 ) -> CleanRun:
     known, everywhere = ready.known, np.arange(len(task.dataset))
-    everything = {BASELINE: methods.get(BASELINE).train(task, settings, known.noise)}
+    everything = {BASELINE: methods.train(BASELINE, task, settings, known.noise)}
     found = None if known.noise.is_known else learn_noise(task, settings, known.noise)
     noise = known.noise if found is None else found.noise
     if method != BASELINE:
         try:
-            everything[method] = methods.get(method).train(task, settings, noise)
+            everything[method] = methods.train(method, task, settings, noise)
         except TooFewError as error:  # every example is judged all the same
             known.notes.append(f"{error} The model is that of plain cross entropy.")
     learned = everything.get(method, everything[BASELINE])

@@ -1,0 +1,112 @@
+"""Write docs/reference/cli.md. Its options come from the code, with the words of `--help`.
+
+python docs/make_cli.py
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from smallloss.cli import app
+
+PAGE = Path(__file__).parent / "reference" / "cli.md"
+VERBS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+def page() -> str:
+    """In the order of --help; what a verb has beside its options is said here."""
+    parts = [BEGINNING, *(part for verb in VERBS for part in _section(verb)), END]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _section(verb: str) -> Iterator[str]:
+    example, more = SAID.get(verb, (f"smallloss {verb}", ""))
+    yield f"## {verb}\n\n```\n{example}\n```"
+    yield f"{VERBS[verb].help} {more}".strip()
+    own = [one for one in VERBS[verb].params if one.param_type_name == "option" and one.name != "help"]
+    shared = [one for one in own if verb == "compare" and _in_clean(one)]
+    panels: dict[str | None, list[Any]] = {}
+    for one in own:
+        if one not in shared:
+            panels.setdefault(getattr(one, "rich_help_panel", None), []).append(one)
+    for panel, options in panels.items():
+        yield (f"**{panel}**\n\n" if panel else "") + "\n".join(map(_option, options))
+    if shared:
+        yield "As in [`clean`](#clean): " + ", ".join(f"`{one.opts[-1]}`" for one in shared) + "."
+
+
+def _option(one: Any) -> str:
+    value = f" {one.metavar.partition(' ')[0]}" if one.metavar else ""
+    usual = one.default if one.default not in (None, False, "") and not one.required else None
+    told = ["required"] * bool(one.required) + ([] if usual is None else [f"default `{usual}`"])
+    return f"- `{one.opts[-1]}{value}`{f' ({told[0]})' if told else ''}: {one.help}"
+
+
+def _in_clean(one: Any) -> bool:
+    return any(one.name == other.name and one.help == other.help for other in VERBS["clean"].params)
+
+
+BEGINNING = """# The command line
+
+<!-- Made by docs/make_cli.py. Edit that, or the options in the code, and run it again. -->
+
+Anything wrong is answered with one sentence that names the culprit. `smallloss --version` prints the version, and
+`--help` works for every command.
+"""
+
+SAID = {
+    "clean": (
+        "smallloss clean photos/ --out runs/photos",
+        "DATA is [any of these](../guide/your-data.md#what-data-can-be); "
+        "everything lands in [the run folder](run-folder.md). More on [the noise](../guide/noise.md), "
+        "[settings](settings.md) and [benchmarks](../guide/benchmarks.md).",
+    ),
+    "compare": (
+        "smallloss compare digits --methods rsl,co_teaching --seeds 3 --out runs/compared",
+        "[Guide](../guide/benchmarks.md).",
+    ),
+    "check": ("smallloss check T.csv", "T is a `.csv`, `.npy` or `.parquet`. [What it says](verdicts.md)."),
+    "corrupt": (
+        "smallloss corrupt labels.csv --noise uniform:0.5 --out noisy.csv --seed 1",
+        "[Kinds of noise](../guide/benchmarks.md#noise-on-purpose).",
+    ),
+    "select": (
+        "smallloss select losses.csv --out found.csv --noise-rate 0.1",
+        "[What the file holds](../guide/your-loop.md#losses-in-a-file).",
+    ),
+    "audit": (
+        "smallloss audit runs/photos\nsmallloss audit runs/photos --answers audit-answers.csv",
+        "[Guide](../guide/audit.md).",
+    ),
+    "export": ("smallloss export runs/photos --to folder --out cleaned", "[Guide](../guide/export.md)."),
+    "predict": (
+        "smallloss predict runs/photos new_photos/ --out predictions.csv",
+        "[Guide](../guide/predict.md).",
+    ),
+}
+
+END = """## Stop and resume
+
+Ctrl-C, a kill, a power cut: give the same command again. It goes on from the last checkpoint. On a CPU it ends byte for
+byte as an unbroken run would, on the same machine with the same number of threads; on a GPU with `--deterministic`
+only.
+
+Other settings are refused, and the difference is named, unless no saved stage was trained by them: if the loss becomes
+NaN in stage `rsl_wm`, the same command with a smaller `--set rsl_wm.lr` goes on from stage 1.
+
+## Exit statuses
+
+| status | meaning |
+|---|---|
+| 0 | done |
+| 1 | our failure, and `SMALLLOSS_DEBUG=1` shows where; or the disk is full, and the file is named |
+| 2 | bad use or bad input; the sentence says what to do |
+| 3 | the verdict says do not trust: `check` always, `clean` with `--strict` |
+| 130 | stopped by Ctrl-C; the same command goes on |
+"""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,119 @@
+"""Predictions for every example by a network that never saw its label: each judges the fold that it did not learn.
+
+(BatchNorm's statistics, which know no labels, are taken over the inputs of all.)
+Noise rates cannot be estimated from predictions in sample: a network that has learnt a wrong label agrees with it.
+What neither half learnt both predict, which tells how often two networks differ: the part held out, or a part of them.
+"""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.stage import Stage, fit
+from smallloss.engine.task import Task
+from smallloss.methods.presets import Settings
+from smallloss.methods.supervised import Supervised
+
+NEITHER = -1  # the fold of what no network learns, and all judge
+_APART = 20  # where nothing is held out, so many of an observed class leave two for neither half to learn
+
+
+class Fold(Supervised):
+    """Learns some examples and judges the others: by its mean prediction, or in the epoch that agrees best."""
+
+    def __init__(
+        self, task: Task, name: str, examples: np.ndarray, others: np.ndarray, recipe: Recipe, net: Any,
+        *, recipe_name: str = "stage1", best: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(task, name, examples, recipe, net, recipe_name=recipe_name)
+        self.others, self.best = others, best
+        self.total = torch.zeros(len(others), task.classes, device=task.device)
+        self.epochs = torch.zeros((), dtype=torch.int64)
+
+    def buffers(self) -> dict[str, Tensor]:
+        return {"total": self.total, "epochs": self.epochs}
+
+    def after_epoch(self, stage: Stage, epoch: int) -> dict[str, float]:
+        if epoch not in stage.record:
+            return {}
+        g = stage.probabilities(self.others)
+        if not self.best:
+            self.total += g
+            self.epochs += 1
+        elif not self.epochs or self._agreement(g) > self._agreement(self.total):
+            self.total.copy_(g)
+            self.epochs.fill_(1)
+        return {}
+
+    def _agreement(self, g: Tensor) -> int:
+        """How many of the others are predicted as they are labelled, rightly or wrongly."""
+        return int((g.argmax(1).cpu().numpy() == self.task.dataset.labels[self.others]).sum())
+
+    def prediction(self) -> np.ndarray:
+        return (self.total / self.epochs.to(self.total.device)).cpu().numpy()
+
+
+def cross_predict(
+    task: Task,
+    settings: Settings,
+    rows: np.ndarray,
+    folds: np.ndarray,
+    *,
+    always: np.ndarray | None = None,
+    recipe: Recipe,
+    recipe_name: str = "stage1",
+    name: str = "half",
+    weights: str | None = None,
+    pick: Literal["window", "best", "last"] = "window",
+) -> np.ndarray:
+    """g(x) of every row of the dataset, [networks, n, c]; NaN where a network learnt the row, or nobody asked.
+
+    `folds` says of each of `rows` which it is in, as `deal` does; `always` is learnt by all. `weights` names the draw
+    of the initial weights that all share. `pick`: the mean over the scored epochs, the one that agrees best with the
+    labels of what was left out, or the last.
+    """
+    number = int(folds.max()) + 1
+    found = np.full((number, len(task.dataset), task.classes), np.nan, np.float32)
+    whole = recipe.epochs
+    record = {"window": settings.scored_epochs(whole), "best": range(whole), "last": range(whole - 1, whole)}[pick]
+    recipe = replace(recipe, evaluate_every=whole)
+    for which in range(number):
+        # The first leaves out the last fold: of two, it learns the first.
+        learns = (folds != number - 1 - which) & (folds != NEITHER)
+        examples = rows[learns] if always is None else np.concatenate([rows[learns], always])
+        fold = Fold(
+            task, f"{name}{which}", examples, rows[~learns], recipe, settings.net,
+            recipe_name=recipe_name, best=pick == "best",
+        )  # fmt: skip
+        fold.weights = weights or fold.name
+        task.finished[fold.name] = fit(task, fold, record=record)
+        found[which, rows[~learns]] = fold.prediction()
+    return found
+
+
+def deal(task: Task, rows: np.ndarray, purpose: str, *, apart: bool = False) -> np.ndarray:
+    """0, 1 or NEITHER for each row: every observed class divided evenly, at random, but for duplicates.
+
+    `apart`: a tenth is for neither to learn.
+    """
+    labels = task.dataset.labels[rows]
+    shuffled = task.draws.permutations(purpose, [0], len(labels))[0].cpu().numpy()
+    order = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    fold, dealt = np.empty(len(labels), dtype=np.int64), np.arange(len(labels)) % _APART
+    fold[order] = np.where((dealt < _APART - 2) | (not apart), dealt % 2, NEITHER)
+    # Duplicates go together: a network that learnt one with its wrong label would agree with the other's.
+    _, first, member = np.unique(task.dataset.groups[rows], return_index=True, return_inverse=True)
+    return fold[first[member]]
+
+
+def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
+    """g(x) of every row by two half-trainings, [networks, n, c]; NaN where the network learnt the row."""
+    epochs = max(2, round(settings.half_epochs * settings.stage1.epochs))
+    half = deal(task, task.train, "halves", apart=not len(task.held_out))
+    rows, held_out = np.concatenate([task.train, task.held_out]), np.full(len(task.held_out), NEITHER)
+    folds = np.concatenate([half, held_out])
+    return cross_predict(task, settings, rows, folds, recipe=replace(settings.stage1, epochs=epochs))
