@@ -10,6 +10,7 @@ from smallloss.errors import InputError
 _CHOICES = {
     "optimiser": ("sgd", "adam"),
     "decay_on": ("all", "kernels"),
+    "precision": ("bf16", "fp32"),
     "schedule": ("constant", "multistep", "cosine", "triangular", "trapezoid", "linear"),
     "ema_batchnorm": ("copy", "recompute"),
     "padding": ("zero", "reflect"),
@@ -28,6 +29,10 @@ HELP = {
     "nesterov": ("Nesterov momentum; SGD only, with a momentum above 0.", "`true`, `false`"),
     "weight_decay": ("Weight decay; features have a rule of their own (see Presets).", "from 0"),
     "decay_on": ("What decays: every parameter, or weights only (no biases, no norms).", "`all`, `kernels`"),
+    "decay_last": (
+        "Weights decay at the end of a step, when the average has taken them, as in the authors' MixMatch.",
+        "`true`, `false`",
+    ),
     "schedule": (
         "Shape of the learning rate over the stage.",
         "`constant`, `multistep`, `cosine`, `triangular`, `trapezoid`, `linear`",
@@ -57,6 +62,7 @@ HELP = {
     "scoring": ("The view that is scored: the plain picture, or one random crop and flip.", "`plain`, `augmented`"),
     "evaluate_every": ("Epochs between two measurements of accuracy.", "a whole number from 1"),
     "ties": ("Which epoch is the best when several validate equally well.", "`later`, `earlier`"),
+    "precision": ("The network's arithmetic on a GPU; on a CPU it is fp32.", "`bf16`, `fp32`"),
     "compile": ("Compile the network first with `torch.compile`; GPU only.", "`true`, `false`"),
     "checkpoint_seconds": ("Least time between two checkpoints; 0 saves after every epoch.", "seconds"),
 }
@@ -82,6 +88,7 @@ class Recipe:
     nesterov: bool = False
     weight_decay: float = 5e-4
     decay_on: str = "all"
+    decay_last: bool = False
     schedule: str = "multistep"
     milestones: tuple[float, ...] = (0.3, 0.6, 0.8)
     factor: float = 0.02
@@ -96,6 +103,7 @@ class Recipe:
     scoring: str = "plain"
     evaluate_every: int = 1
     ties: str = "later"
+    precision: str = "bf16"
     compile: bool = False
     checkpoint_seconds: float = 0.0
 

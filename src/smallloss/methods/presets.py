@@ -91,10 +91,10 @@ class Settings:
 
 def _paper() -> Settings:
     """The authors' settings, to the letter: BatchNorm momentum .001, factor .02, raw truncation."""
-    stage1 = Recipe(batchnorm_momentum=0.001, scoring="augmented", checkpoint_seconds=30)
+    stage1 = Recipe(batchnorm_momentum=0.001, scoring="augmented", precision="fp32", checkpoint_seconds=30)
     rsl_wm = replace(
-        stage1, epochs=500, batch=64, optimiser="adam", lr=0.002, weight_decay=0.02, schedule="constant",
-        ema=0.999, ema_batchnorm="copy", padding="reflect", crop_offsets=8, ties="earlier",
+        stage1, epochs=500, batch=64, optimiser="adam", lr=0.002, weight_decay=0.02, decay_last=True,
+        schedule="constant", ema=0.999, ema_batchnorm="copy", padding="reflect", crop_offsets=8, ties="earlier",
     )  # fmt: skip
     return Settings("paper", "wrn-28-2", stage1, stage1, rsl_wm, rounding="raw")
 
@@ -125,7 +125,7 @@ def _fast() -> Settings:
         ema=0.999,
         padding="reflect",
     )
-    how = MixMatchSettings(steps_per_epoch=800, lambda_u=15, ramp=0.3, mix_per="example", rounds=2)
+    how = MixMatchSettings(passes="joined", steps_per_epoch=800, lambda_u=15, ramp=0.3, mix_per="example", rounds=2)
     return Settings(
         "fast", "preact-resnet-18", stage1, common, rsl_wm, how,
         score="mean_margin", window=(0.5, 1.0), final_net="resnet-9",
@@ -147,7 +147,14 @@ def _cpu() -> Settings:
     rsl_wm = replace(stage1, epochs=20, lr=0.15, schedule="cosine", ema=0.99)
     # A small net has no room to spare for mixed pictures: α is small, and most are hardly mixed.
     how = MixMatchSettings(
-        steps_per_epoch=None, alpha=0.2, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average", rounds=2
+        passes="joined",
+        steps_per_epoch=None,
+        alpha=0.2,
+        lambda_u=15,
+        ramp=0.3,
+        mix_per="example",
+        guess_by="average",
+        rounds=2,
     )
     return Settings("cpu", "small-convnet", stage1, stage1, rsl_wm, how, score="mean_margin", window=(0.5, 1.0))
 
