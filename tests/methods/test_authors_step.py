@@ -12,14 +12,14 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from smallloss.engine.stage import Stage
-from smallloss.methods import presets
 from smallloss.methods.mixmatch import WeightedMixMatch, interleaved
+from smallloss.methods.settings import get_preset
 
-PAPER = presets.get("paper")
+PAPER = get_preset("paper")
 # As large as shows: at the authors' .002, .02 and .999 the place of the decay is beyond float32 in six steps.
 LR, DECAY, EMA = 0.05, 4.0, 0.9
-RECIPE = replace(PAPER.rsl_wm, epochs=2, batch=8, pad=1, crop_offsets=2, lr=LR, weight_decay=DECAY, ema=EMA)
-HOW = replace(PAPER.mixmatch, steps_per_epoch=3)
+RECIPE = replace(PAPER.recipe("rsl_wm"), epochs=2, batch=8, pad=1, crop_offsets=2, lr=LR, weight_decay=DECAY, ema=EMA)
+HOW = replace(PAPER.own["mixmatch"], steps_per_epoch=3)
 
 
 def authors_step(net: nn.Module, average: nn.Module, adam: Any, x: Tensor, y: Tensor, u1: Tensor, u2: Tensor,

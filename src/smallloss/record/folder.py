@@ -13,13 +13,14 @@ from smallloss.words import listed
 MARKER = "config.json"
 _LOCK = ".lock"
 _NOTHING: tuple[Any, ...] = (None, [], {})  # a setting that is new and not used differs from none
+_BEFORE = {"precision": "bf16", "decay_last": False, "passes": "joined"}  # runs without these settings did just that
 _MANY = 5  # values, or differences: more of them are not told one by one
 _LONG = 80  # characters
 # Stages in their order, and the settings that none before them used. All others are stage 1's already; a method's own
-# stages come last, whatever it calls them, and so do the settings named after it.
+# stages come last, whatever it calls them, and so do the groups of settings but for stage 1's.
 _STAGES = {"stage1": 0, "half0": 1, "half1": 1}
 _METHOD = 2
-_FIRST_USED = {"half_epochs": 1, "rsl": _METHOD, "rsl_wm": _METHOD, "mixmatch": _METHOD, "final_net": _METHOD}
+_FIRST_USED = {"half_epochs": 1, "final_net": _METHOD}
 
 
 class RunFolder:
@@ -49,7 +50,7 @@ class RunFolder:
     def _begin_or_go_on(self) -> None:
         marker, config = self.path / MARKER, {"smallloss_run": 1, **self._config}
         before = read_config(self.path) if marker.exists() else config
-        different = _differences(before, config)
+        different = _differences(_without_other_methods(before, config), config)
         if different:
             self._refuse_unless_unused(different)
             self.changed = f"{_in_words(different)}; nothing was trained with that yet, so the run goes on"
@@ -86,8 +87,8 @@ class RunFolder:
     def _first_used(self, name: str) -> int:
         """The first stage that something in config.json bears on; -1 for what is no setting and may never change."""
         head, _, rest = name.partition(".")
-        group = rest.partition(".")[0]
-        last = _METHOD if group == self._config.get("method") else 0
+        group, dot, _ = rest.partition(".")
+        last = _METHOD if dot and group not in ("stage1", "own_nets") else 0
         return _FIRST_USED.get(group, last) if head == "settings" else -1
 
     def __exit__(
@@ -154,13 +155,20 @@ def read_config(path: Path) -> dict[str, Any]:
     return config
 
 
+def _without_other_methods(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Folders of before list the settings of every method; they bear on no training of this one."""
+    groups, mine = old.get("settings", {}), new.get("settings", {})
+    used = {name: one for name, one in groups.items() if name in mine or not isinstance(one, dict)}
+    return old | ({"settings": used} if groups else {})
+
+
 def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> dict[str, tuple[Any, Any]]:
     """What another command would change: name -> what it was, what it is now."""
     found: dict[str, tuple[Any, Any]] = {}
     # An upgrade, moved data or words must not end a run.
     free = {"version", "versions", "source", "label", "chosen", "changed", "options", "given", "shipped", "promise"}
     for name in sorted((old.keys() | new.keys()) - free):
-        before, after = old.get(name), new.get(name)
+        before, after = old.get(name, _BEFORE.get(name)), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):
             found |= _differences(before, after, f"{prefix}{name}.")
         elif before != after and not (before in _NOTHING and after in _NOTHING):
