@@ -192,7 +192,7 @@ def test_an_archive_without_features_says_what_it_has(tmp_path):
     with pytest.raises(InputError, match=r"no array named features or x or X; it has vectors"):
         with_features(four_pictures(), tmp_path / "emb.npz")
     np.savez(tmp_path / "emb.npz", features=np.zeros((4, 2)), id=np.array(["a"]))
-    with pytest.raises(InputError, match=r"1 ids but 4 rows"):
+    with pytest.raises(InputError, match=r"1 ids but 4 examples"):
         with_features(four_pictures(), tmp_path / "emb.npz")
 
 

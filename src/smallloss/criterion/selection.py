@@ -1,6 +1,7 @@
 """Rank class by class, select, weigh, and give the reason (Algorithm 1, lines 8-14)."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -31,6 +32,23 @@ REASONS = (
 KEPT, LIKELY_WRONG, SAFETY, BALANCE, UNREADABLE, NEVER_SEEN, CORRECTED, NO_CLASS = range(len(REASONS))
 
 
+@dataclass(frozen=True)
+class Criterion:
+    """How many are kept and what they weigh (Section 4), beside what is known of the noise: see `quotas`."""
+
+    beta: float = 0.2
+    gamma: Gamma = "middle"
+    kappa: float = KAPPA
+    weight_max: Literal["selected", "class"] = "selected"
+    rounding: Rounding = "safe"
+    class_size: ClassSize = "observed"
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> "Criterion":
+        """Those of a run, which has others beside them."""
+        return cls(**{item.name: settings[item.name] for item in fields(cls) if item.name in settings})
+
+
 @dataclass(frozen=True, eq=False)
 class Selection:
     """What became of each example. Vectors are in input order, or in the order of `classes`.
@@ -49,8 +67,8 @@ class Selection:
     notes: tuple[str, ...]  # what a reader must know, in words
     probability: np.ndarray | None = None  # of the given label, out of sample, where somebody supplied it
     transition: np.ndarray | None = None  # T, where it was given
-    estimated: Any = None  # the `Estimate` of the rates, where nobody knew them
-    verdict: Any = None  # the `Judgement`: of T, or of the estimate; None where only rates were given
+    estimated: Any = None  # the `NoiseModel` of the rates, where nobody knew them
+    verdict: Any = None  # the `Judgement`: of T, or of the estimate; None of a selection that nobody judged
 
     def __repr__(self) -> str:
         kept, wrong, seen = map(np.count_nonzero, (self.mask, self.is_label_issue, self.rank_in_class))
@@ -145,40 +163,28 @@ class Selection:
 
 def select_codes(
     score: np.ndarray,
-    class_index: np.ndarray,
-    classes: np.ndarray,
+    codes: np.ndarray,
     noise_rate: Any,
-    prior: np.ndarray | None = None,
+    prior: np.ndarray | None,
+    upper: Any,
+    how: Criterion,
     *,
-    upper: Any = None,
     known_wrong: Any = None,
-    beta: float = 0.2,
-    gamma: Gamma = "middle",
-    kappa: float = KAPPA,
-    weight_max: Literal["selected", "class"] = "selected",
-    rounding: Rounding = "safe",
-    class_size: ClassSize = "observed",
+    classes: np.ndarray,
 ) -> Selection:
     """Algorithm 1, lines 8-14: rank class by class, take the quotas of Eq. 2. Labels are codes, rates one per class."""
-    check_scores(score, class_index, kappa, weight_max)
+    check_scores(score, codes, how.kappa, how.weight_max)
     names, c = classes.tolist(), len(classes)
     notes: list[str] = []
-    labelled = np.bincount(class_index, minlength=c)
+    codes = codes.astype(np.min_scalar_type(max(c - 1, 0)), copy=False)
+    labelled = np.bincount(codes, minlength=c)
     never_seen = np.flatnonzero(np.isnan(score))
-    n = labelled - np.bincount(class_index[never_seen], minlength=c)
-    ranked, least = known_last(score, class_index, known_wrong, n)
+    n = labelled - np.bincount(codes[never_seen], minlength=c)
+    ranked, least = known_last(score, codes, known_wrong, n)
     quota = quotas(
-        n,
-        noise_rate,
-        prior,
-        upper=upper,
-        least=least,
-        beta=beta,
-        gamma=gamma,
-        rounding=rounding,
-        class_size=class_size,
-        classes=names,
-    )
+        n, noise_rate, prior, upper=upper, least=least, beta=how.beta, gamma=how.gamma, rounding=how.rounding,
+        class_size=how.class_size, classes=names,
+    )  # fmt: skip
     # A nominal class size may allow more than (1 - eta_k) n_k; what is selected is never called likely wrong.
     trusted = np.maximum(whole_part((1 - quota.noise_rate) * n), quota.num)
     if upper is not None:
@@ -186,12 +192,12 @@ def select_codes(
     return Selection(
         score=score,
         classes=classes,
-        class_index=class_index,
-        rank_in_class=rank_class_by_class(ranked, class_index, labelled, n),
+        class_index=codes,
+        rank_in_class=rank_class_by_class(ranked, codes, labelled, n),
         quota=quota,
         trusted=trusted,
-        kappa=kappa,
-        weight_max=weight_max,
+        kappa=how.kappa,
+        weight_max=how.weight_max,
         notes=(*notes, *remarks(quota, trusted, names, len(never_seen))),
     )
 

@@ -15,8 +15,9 @@ from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.errors import InputError
 from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import Learned, Noise, overall_rate, refuse_one_module
+from smallloss.methods.small_loss import Learned, overall_rate, refuse_one_module
 from smallloss.methods.supervised import Supervised
+from smallloss.noise.model import NoiseModel
 
 NAME = "Co-teaching"
 NEEDS = "noise rate"
@@ -63,7 +64,7 @@ def refuse(settings: Settings) -> None:
     refuse_one_module(settings.net, "co_teaching needs two networks")
 
 
-def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
     rate, knobs = overall_rate(task, settings, noise), settings.knobs(Knobs)
     objective = CoTeaching(task, "co_teaching", task.train, settings.stage1, settings.net, rate, knobs)

@@ -2,13 +2,14 @@
 
 from smallloss.engine.task import Task
 from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import Learned, Noise, choose, retrain, warm_up
+from smallloss.methods.small_loss import Learned, choose, retrain, warm_up
+from smallloss.noise.model import NoiseModel
 
 NAME = "RSL"
 NEEDS = "noise rate"
 
 
-def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Algorithm 1, whole."""
     stage1 = warm_up(task, settings)  # lines 1-7
     assert stage1.ledger is not None
