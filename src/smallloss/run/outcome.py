@@ -11,7 +11,7 @@ from smallloss.criterion.selection import Selection
 from smallloss.engine.inference import outputs
 from smallloss.engine.stage import Fitted
 from smallloss.engine.task import Task
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import Settings
 from smallloss.methods.small_loss import Learned, choose
 from smallloss.models.ensemble import Ensemble
 from smallloss.noise.accuracy import TrueAccuracy, without_answers
@@ -26,8 +26,8 @@ ByTrueLabels = Callable[[np.ndarray, np.ndarray], TrueAccuracy | None]  # of row
 def judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
     """A method that keeps no ledger of its own is judged beside plain cross entropy's."""
     assert baseline.ledger is not None
-    baseline.score = baseline.ledger.score(settings.score)
-    baseline.evidence = f"{settings.score_in_words} over stage 1"
+    baseline.score = baseline.ledger.score(settings.criterion.score)
+    baseline.evidence = f"{settings.criterion.score_in_words} over stage 1"
     return baseline
 
 
