@@ -11,6 +11,7 @@ from smallloss.noise.confident import label_issues
 NAME = "Confident learning"
 RECIPES = {"paper": {"rsl": PAPER}, "fast": {"rsl": FAST}, "cpu": {"rsl": CPU}}  # what is left is learnt as RSL does
 NEEDS = None  # it counts its own rates
+COSTS = "two trainings on a half each, and one on what was kept"
 
 
 def train(task: Task, settings: Settings, noise: Noise) -> Learned:

@@ -6,6 +6,7 @@ from smallloss.methods.small_loss import Learned, Noise, warm_up
 
 NAME = "Cross Entropy"
 NEEDS = None
+COSTS = "plain training"
 
 
 def train(task: Task, settings: Settings, noise: Noise) -> Learned:
