@@ -13,8 +13,8 @@ from smallloss.data.cifarn import human_labels
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
 from smallloss.engine.task import Check, Task
-from smallloss.methods.small_loss import Noise
 from smallloss.noise.choose import select
+from smallloss.noise.model import NoiseModel
 
 _AUTHORS_SEEDS = {("cifar100", "uniform"): 10, ("cifar100", "pairwise"): 20}  # all others 0
 
@@ -28,7 +28,7 @@ class Cell:
     dataset: Dataset
     train: np.ndarray
     validation: np.ndarray
-    noise: Noise
+    noise: NoiseModel
 
     def task(self, device: str = "cuda") -> Task:
         truth, test = self.dataset.true_labels, self.dataset.test
@@ -76,7 +76,7 @@ def cell(name: str, data: dict[str, Dataset], seed: int = 0) -> Cell:
     noisy = dataset.with_labels(authors_noise(dataset.true_labels, kind, float(r), drawn, classes))
     train, validation = authors_split(dataset.true_labels, kind, float(r), drawn, classes)
     T = from_spec(f"{kind}:{r}", classes, dataset.class_map)
-    return Cell(name, seed, noisy, train, validation, Noise(transition=T, prior="uniform"))
+    return Cell(name, seed, noisy, train, validation, NoiseModel.given(range(len(T)), transition=T, prior="uniform"))
 
 
 def _human_cell(name: str, dataset: Dataset, seed: int) -> Cell:
@@ -84,7 +84,7 @@ def _human_cell(name: str, dataset: Dataset, seed: int) -> Cell:
     labels, truth, c = dataset.labels, dataset.true_labels, len(dataset.classes)
     rates = np.bincount(labels[labels != truth], minlength=c) / np.bincount(labels, minlength=c)
     everything, nothing = np.arange(len(labels)), np.empty(0, dtype=np.int64)
-    return Cell(name, seed, dataset, everything, nothing, Noise(rates))
+    return Cell(name, seed, dataset, everything, nothing, NoiseModel(noise_rate=rates))
 
 
 def datasets(folder: Path) -> dict[str, Dataset]:

@@ -20,7 +20,7 @@ from smallloss.criterion.transition import from_spec
 from smallloss.data.idx import load_idx
 from smallloss.engine.task import Check, Task
 from smallloss.methods.settings import settings_for
-from smallloss.methods.small_loss import Noise
+from smallloss.noise.model import NoiseModel
 
 _RARELY = {f"{stage}.evaluate_every": 10 for stage in ("stage1", "rsl", "rsl_wm")}
 
@@ -56,7 +56,9 @@ def main() -> None:
             task = make_task(asked.data, T, asked.n, seed)
             settings = settings_for(None, "cpu", task.dataset, changes=_RARELY | changes)
             for method in asked.method.split(","):
-                learned = methods.get(method).train(task, settings, Noise(transition=T, prior="uniform"))
+                learned = methods.get(method).train(
+                    task, settings, NoiseModel.given(range(len(T)), transition=T, prior="uniform")
+                )
                 row = {
                     "cell": f"fashion/{name}", "n": asked.n, "method": method, "preset": settings.preset,
                     "net": learned.net, "seed": seed, "changed": changes, "last": 100 * learned.fitted.last["test"],

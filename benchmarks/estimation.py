@@ -26,7 +26,8 @@ from smallloss.criterion.selection import Selection, precision_recall
 from smallloss.criterion.transition import noise_rate, prior_from_labels
 from smallloss.noise.choose import select
 from smallloss.noise.confident import confident_joint
-from smallloss.noise.estimate import Estimate, estimate
+from smallloss.noise.estimate import estimate
+from smallloss.noise.model import NoiseModel
 
 CELLS = (
     "none", "uniform:0.3", "uniform:0.5", "uniform:0.7", "pairwise:0.2", "pairwise:0.4", "structured:0.2",
@@ -51,7 +52,7 @@ class Truth:
     def of_rates(self, rate: np.ndarray) -> Row:
         return {"mae": float(np.abs(rate - self.rate)[self.carried].mean())}
 
-    def of_interval(self, found: Estimate) -> Row:
+    def of_interval(self, found: NoiseModel) -> Row:
         inside = (found.low <= self.rate) & (self.rate <= found.high)
         return {
             "coverage": float(inside[self.carried].mean()),
@@ -64,7 +65,7 @@ class Truth:
         precision, recall = precision_recall(issue, self.wrong)
         return {"f1": 2 * found / max(total, 1), "issue_precision": precision, "issue_recall": recall}
 
-    def of_selection(self, score: np.ndarray, found: Estimate) -> Row:
+    def of_selection(self, score: np.ndarray, found: NoiseModel) -> Row:
         """Selected with the estimated rates, beside the same score with the true ones."""
         ours = self._selected(score, found.noise_rate, found.prior, found.upper)
         known = self._selected(score, self.rate, self.prior, None)

@@ -42,8 +42,9 @@ from smallloss.engine.embedding import embedded
 from smallloss.engine.progress import Progress
 from smallloss.engine.task import Check, Task
 from smallloss.methods.settings import get_preset, settings_for
-from smallloss.methods.small_loss import Noise, warm_up
+from smallloss.methods.small_loss import warm_up
 from smallloss.models.small import SmallConvNet
+from smallloss.noise.model import NoiseModel
 
 VIEWS = ("pixels", "random", "cifar100", "imagenet")
 CELLS = ("structured:0.3", "uniform:0.4")
@@ -156,7 +157,8 @@ def study(view: str, dataset: Dataset, facts: dict[str, float], asked: argparse.
     for name in CELLS:
         T = from_spec(name, len(dataset.classes), CIFAR10_MAP)
         noisy = dataset.with_labels(corrupt(truth, T, asked.seed))
-        one = Cell(name, asked.seed, noisy, np.arange(N), np.empty(0, np.int64), Noise(transition=T, prior="uniform"))
+        noise = NoiseModel.given(range(len(T)), transition=T, prior="uniform")
+        one = Cell(name, asked.seed, noisy, np.arange(N), np.empty(0, np.int64), noise)
         settings = settings_for("cpu", "cpu", noisy, changes=named_values(asked.set))
         stage, seconds = watch(one, settings, "cpu")
         losses, margins = (np.stack(column) for column in zip(*stage.kept["average"], strict=True))

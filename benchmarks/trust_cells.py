@@ -34,8 +34,9 @@ from smallloss.engine.task import Task
 from smallloss.errors import TooFewError
 from smallloss.methods.cross import Fold
 from smallloss.methods.settings import Settings, settings_for
-from smallloss.methods.small_loss import Learned, Noise, choose, retrain, warm_up
+from smallloss.methods.small_loss import Learned, choose, retrain, warm_up
 from smallloss.noise.estimate import estimate
+from smallloss.noise.model import NoiseModel
 from smallloss.run.outcome import parts_of
 from trust_sets import FEATURES, FEATURES_N, MADE, Labelled, Noisy, Places, components, real, seen_inputs, sources
 
@@ -170,16 +171,16 @@ def make(one: Labelled, seed: int, device: str, known: dict[str, Any] | None = N
     }  # fmt: skip
 
 
-def as_it_estimates(data: Dataset, probabilities: np.ndarray) -> tuple[dict[str, Any], Noise]:
+def as_it_estimates(data: Dataset, probabilities: np.ndarray) -> tuple[dict[str, Any], NoiseModel]:
     """The rates that the code which makes the cell finds, as a run does."""
     found = estimate(probabilities, data.labels, classes=range(len(data.classes)))
     upper = found.upper
     facts = {name: getattr(found, name).tolist() for name in ("noise_rate", "low", "high", "prior")}
     facts |= {"upper": upper.tolist(), "overall": list(found.overall), "evidence": found.evidence}
-    return facts, Noise(found.noise_rate, prior=found.prior, upper=upper)
+    return facts, NoiseModel(noise_rate=found.noise_rate, prior=found.prior, upper=upper)
 
 
-def learn(task: Task, settings: Settings, noise: Noise, said: dict[str, Any]) -> dict[str, Any]:
+def learn(task: Task, settings: Settings, noise: NoiseModel, said: dict[str, Any]) -> dict[str, Any]:
     """What RSL keeps, and learns from that; plain cross entropy where that is too little, as in a run."""
     data, g = task.dataset, said["stage1"]
     selection = choose(task, settings, noise, said["score"])

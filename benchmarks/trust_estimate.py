@@ -9,7 +9,8 @@ import numpy as np
 
 from estimators import joint_noise_rate
 from smallloss.noise.confident import confident_joint, label_issues
-from smallloss.noise.estimate import Estimate, estimate
+from smallloss.noise.estimate import estimate
+from smallloss.noise.model import NoiseModel
 from trust_tools import Cell, Row, f1, per_label
 
 
@@ -25,7 +26,7 @@ def measure(cell: Cell) -> Iterator[Row]:
     yield cell.named() | {"rules": found | _peers(cell) | _candidates(cell)}
 
 
-def _estimates(cell: Cell) -> dict[str, Estimate]:
+def _estimates(cell: Cell) -> dict[str, NoiseModel]:
     """As a run does; and, where there is one, with a second split of the training part, as much training again."""
     found = {"now": cell.found}
     if len(cell.halves) > 2:
@@ -33,7 +34,7 @@ def _estimates(cell: Cell) -> dict[str, Estimate]:
     return found
 
 
-def _of_estimate(cell: Cell, found: Estimate) -> Row:
+def _of_estimate(cell: Cell, found: NoiseModel) -> Row:
     chosen = cell.selected(found.noise_rate, found.prior, found.upper)
     _, low, high = found.overall
     return (

@@ -11,7 +11,8 @@ import numpy as np
 
 from smallloss.criterion.selection import Selection
 from smallloss.noise.choose import select
-from smallloss.noise.estimate import Estimate, estimate
+from smallloss.noise.estimate import estimate
+from smallloss.noise.model import NoiseModel
 
 ABLE = 0.15  # a network that errs on no more than so many of the examples it has not seen
 LARGEST = 1 - 1e-6  # rate that a selection takes
@@ -89,7 +90,7 @@ class Cell:
         return kind if kind in (FUNCTION, "shuffled") else f"{kind}, {'able' if self.error <= ABLE else 'weak'}"
 
     @cached_property
-    def found(self) -> Estimate:
+    def found(self) -> NoiseModel:
         """As a run estimates: a training row by the network of the other half, what is held out by both."""
         return estimate(self.halves[:2], self.labels, classes=range(self.c))
 

@@ -10,7 +10,7 @@ from trust_tools import Cell, Row
 def measure(cell: Cell) -> Iterator[Row]:
     found = cell.found
     chosen = cell.selection(cell.train, found.noise_rate, found.prior, found.upper)
-    said = judge(chosen, estimate=found)
+    said = judge(chosen, found)
     kept = cell.train[chosen.mask]
     yield cell.named() | {
         "word": said.word,

@@ -25,9 +25,9 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
 from smallloss.engine.task import Check, Task
 from smallloss.methods.settings import Settings, settings_for
-from smallloss.methods.small_loss import Noise, choose, retrain, warm_up
+from smallloss.methods.small_loss import choose, retrain, warm_up
 from smallloss.methods.unknown_noise import learn_noise
-from smallloss.noise.estimate import Estimate
+from smallloss.noise.model import NoiseModel
 
 _AT_THE_END = {f"{stage}.evaluate_every": 1000 for stage in ("stage1", "rsl")}
 NOISES = ("uniform:0", "pairwise:0.2", "uniform:0.25", "uniform:0.5")
@@ -88,7 +88,7 @@ def measure(name: str, noise: str, learnt: Examples, tested: Examples | None) ->
     checks = {} if data.test is None else {"test": Check(data.test, np.arange(len(data.test)), data.test.labels)}
     task = Task(data, np.arange(len(labels)), checks, device=torch.device("cpu"))
     settings, begun = settings_for(None, "cpu", data, changes=_AT_THE_END), time.perf_counter()
-    found = learn_noise(task, settings).estimate
+    found = learn_noise(task, settings)
     row: dict[str, Any] = {
         "cell": f"{name}/{noise}", "n": len(labels), "seed": 0, "true": float((labels != true).mean()),
         **dict(zip(("estimated", "low", "high"), found.overall, strict=True)), "seconds": time.perf_counter() - begun,
@@ -96,10 +96,10 @@ def measure(name: str, noise: str, learnt: Examples, tested: Examples | None) ->
     return row | judged(task, settings, found, labels != true)
 
 
-def judged(task: Task, settings: Settings, found: Estimate, wrong: np.ndarray) -> dict[str, Any]:
+def judged(task: Task, settings: Settings, found: NoiseModel, wrong: np.ndarray) -> dict[str, Any]:
     """What a selection by the rates calls wrong and keeps, and what RSL learns from that."""
     score = warm_up(task, settings).ledger.score(settings.criterion.score)
-    chosen = choose(task, settings, Noise(found.noise_rate, prior=found.prior, upper=found.upper), score)
+    chosen = choose(task, settings, found, score)
     found_wrong = precision_recall(chosen.is_label_issue, wrong)
     precision, recall = (None if np.isnan(one) else float(one) for one in found_wrong)
     facts: dict[str, Any] = {"precision": precision, "recall": recall, "kept": int(chosen.mask.sum())}

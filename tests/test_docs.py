@@ -265,22 +265,17 @@ def test_the_api_runs_as_it_is_written(tiny, tmp_path, monkeypatch, capsys):
 
 def test_the_front_page_runs_as_it_is_written(tiny, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    in_python, in_a_loop = blocks(ROOT / "README.md")
+    (in_python,) = blocks(ROOT / "README.md")
     known = a_few(tiny)
     exec(in_python.replace('labels), "run")', 'labels), "run", epochs=2)'), known)
     assert (known["classifier"].predict(tiny.inputs) == known["run"].predict(tiny.inputs)).all()
-    run_a_loop(in_a_loop, tiny)
 
 
 def test_the_loop_of_the_guide_runs_as_it_is_written(tiny):
-    run_a_loop(block_with("guide/your-loop.md", "for epoch in range"), tiny)
-
-
-def run_a_loop(block: str, tiny: Any) -> None:
     x = torch.from_numpy(tiny.inputs).flatten(1).float() / 255
     batches = [(rows, x[rows], torch.from_numpy(tiny.labels)[rows]) for rows in torch.arange(96).split(32)]
     known = a_few(tiny) | {"n": 96, "epochs": 2, "loader": batches, "net": torch.nn.Linear(x.shape[1], 3)}
-    exec(block, known)
+    exec(block_with("guide/your-loop.md", "for epoch in range"), known)
     assert known["ledger"].epochs == 2
     assert known["selection"].mask.any()
 

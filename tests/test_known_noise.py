@@ -10,9 +10,9 @@ import pytest
 import smallloss as sl
 from smallloss.criterion.transition import CIFAR10_MAP, from_spec, noise_rate, structured
 from smallloss.data.dataset import Dataset
-from smallloss.methods.small_loss import Noise
+from smallloss.noise.model import NoiseModel
 from smallloss.report.page import page
-from smallloss.run.known_noise import given_noise, known_noise, of_part
+from smallloss.run.known_noise import drawn_noise, given_noise, of_rows
 
 
 def labelled(c: int, each: int, class_map: tuple[int, ...] | None = None) -> Dataset:
@@ -24,20 +24,17 @@ def labelled(c: int, each: int, class_map: tuple[int, ...] | None = None) -> Dat
 @pytest.mark.parametrize("c, each, spec, most", [(10, 4500, "structured:0.4", 0.02), (100, 450, "pairwise:0.4", 0.08)])
 def test_rates_of_drawn_noise_are_close_to_what_was_drawn(c, each, spec, most):
     """A prior by T from noisy counts, instead of the true one, puts some of them off by .041 and .123."""
-    dataset, known = known_noise(labelled(c, each, CIFAR10_MAP), spec, Noise(), 0, is_default=False)
-    rows = np.arange(len(dataset))
-    noise = of_part(known, dataset, rows)
-    score = np.random.default_rng(0).random(len(rows))
-    found = sl.select(score, dataset.labels, transition=noise.transition, prior=noise.prior).quota.noise_rate
+    dataset, noise, _ = drawn_noise(labelled(c, each, CIFAR10_MAP), spec, NoiseModel(), 0)
+    found = of_rows(noise, dataset, np.arange(len(dataset))).of(dataset.labels).noise_rate
     drawn = [(dataset.true_labels[dataset.labels == k] != k).mean() for k in range(c)]
     assert np.abs(found - drawn).max() < most
 
 
 def test_the_prior_is_that_of_the_rows_learnt_from():
-    dataset, known = known_noise(labelled(10, 20, CIFAR10_MAP), "structured:0.4", Noise(), 0, is_default=False)
+    dataset, noise, _ = drawn_noise(labelled(10, 20, CIFAR10_MAP), "structured:0.4", NoiseModel(), 0)
     rows = np.flatnonzero(dataset.true_labels != 3)[5:]
     expected = np.bincount(dataset.true_labels[rows], minlength=10) / len(rows)
-    np.testing.assert_array_equal(of_part(known, dataset, rows).prior, expected)
+    np.testing.assert_array_equal(of_rows(noise, dataset, rows).prior, expected)
 
 
 @pytest.mark.parametrize(
@@ -47,8 +44,11 @@ def test_the_prior_is_that_of_the_rows_learnt_from():
 )
 def test_what_the_user_says_stays_as_it_is(given):
     said = given_noise(given.get("noise_rate"), given.get("transition"), given.get("prior"), tuple("0123456789"))
-    dataset, known = known_noise(labelled(10, 20, CIFAR10_MAP), "structured:0.4", said, 0, is_default=False)
-    assert of_part(known, dataset, np.arange(50)).prior == given.get("prior")
+    dataset, noise, _ = drawn_noise(labelled(10, 20, CIFAR10_MAP), "structured:0.4", said, 0)
+    noise = of_rows(noise, dataset, np.arange(50))
+    assert noise.prior is None if said.prior is None else np.array_equal(noise.prior, said.prior)
+    for name, value in given.items():
+        assert np.array_equal(noise.as_told()[name], value)
 
 
 def test_a_run_selects_by_it_and_says_so(tiny, tmp_path):

@@ -89,7 +89,7 @@ def test_npz_with_a_test_set_in_the_same_codes(tmp_path):
     np.savez(path, x=np.eye(3), y=[10, 20, 30], x_test=np.eye(3)[:2], y_test=[30, 10])
     assert load(path).test.labels.tolist() == [2, 0]
     np.savez(path, x=np.eye(3), y=[10, 20, 30], x_test=np.eye(3)[:2], y_test=[30, 11])
-    with pytest.raises(InputError, match="'11' at index 1"):
+    with pytest.raises(InputError, match=r"a\.npz test has the class '11', which no training example carries"):
         load(path)
     np.savez(path, x=np.eye(3), y=[10, 20, 30], x_test=np.eye(2), y_test=[30, 10])
     with pytest.raises(InputError, match=r"test inputs have the shape \(2,\)"):
@@ -104,7 +104,7 @@ def test_npz_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match=r"no npz file at .*a\.npz"):
         load(path)
     np.savez(path, pictures=COLOUR)
-    with pytest.raises(InputError, match="no array named x or X or inputs; it has pictures"):
+    with pytest.raises(InputError, match=r"no array named x or X or .*; it has pictures"):
         load(path)
     np.savez(path, x=np.eye(2), y=np.array(["a", {"not": "plain"}], dtype=object))
     with pytest.raises(InputError, match="npz file of plain arrays"):

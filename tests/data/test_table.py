@@ -166,7 +166,7 @@ def test_prose_is_found_without_a_name_and_short_strings_are_categories(tmp_path
     path = write(tmp_path / "t.parquet", remark=long, shop=["x", "y", "x", "y"], y=[0, 1, 0, 1])
     assert load(path).kind == "text"
     assert load(path).shown == long
-    short = write(tmp_path / "s.parquet", remark=["a b"] * 4, y=[0, 1, 0, 1])
+    short = write(tmp_path / "s.parquet", remark=["a b", "a", "a", "a b"], y=[0, 1, 0, 1])
     assert load(short).kind == "table"
 
 

@@ -26,10 +26,10 @@ from smallloss.engine.task import Check, Task
 from smallloss.methods.elr import EarlyLearning
 from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
 from smallloss.methods.settings import Settings, get_preset
-from smallloss.methods.small_loss import Noise
 from smallloss.methods.supervised import Supervised
 from smallloss.models.small import SmallConvNet
 from smallloss.noise.choose import select
+from smallloss.noise.model import NoiseModel
 from smallloss.record.folder import RunFolder
 
 try:
@@ -223,7 +223,7 @@ def test_every_method_is_captured_and_agrees_with_eager() -> None:
         for how in (nullcontext, never_captured):
             with how():
                 task = make_task(deterministic=True)
-                found.append(methods.train(name, task, small(), Noise(noise_rate=0.2)))
+                found.append(methods.train(name, task, small(), NoiseModel(noise_rate=0.2)))
         captured, eager = ([row["loss"] for row in learned.fitted.history] for learned in found)
         np.testing.assert_allclose(captured, eager, rtol=5e-2, err_msg=name)
         assert found[0].fitted.last["validation"] > 0.5, name

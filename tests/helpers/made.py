@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.selection import select_codes
+from smallloss.criterion.settings import Criterion
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import as_cell
 from smallloss.files import write_json
@@ -26,7 +27,8 @@ def part_of(
     labels, names = data.labels[rows], np.array([as_cell(name) for name in data.classes], dtype=object)
     scores, wrong = pin(np.asarray(score)[rows], labels, mine), found_wrong(labels, mine)
     rates = np.broadcast_to(np.asarray(rate, np.float64), len(names))
-    return Part(split, rows, select_codes(scores, labels, names, rates, known_wrong=wrong, **how))
+    chosen = select_codes(scores, labels, rates, None, None, Criterion(**how), known_wrong=wrong, classes=names)
+    return Part(split, rows, chosen)
 
 
 def run_of(data: Dataset, parts: list[Part], predicted: Any, loss: Any, **more: Any) -> Run:

@@ -5,13 +5,13 @@ import numpy as np
 from small import settings
 from smallloss import methods
 from smallloss.methods.cross import out_of_sample
-from smallloss.methods.small_loss import Noise
 from smallloss.noise.confident import label_issues
+from smallloss.noise.model import NoiseModel
 
 
 def test_it_keeps_exactly_what_the_rule_leaves(make_task):
     task, how = make_task(), settings()
-    learned = methods.get("confident_learning").train(task, how, Noise(noise_rate=0.9, prior="uniform"))
+    learned = methods.get("confident_learning").train(task, how, NoiseModel(noise_rate=0.9))
     probabilities = np.nanmean(out_of_sample(make_task(), how), axis=0, dtype=np.float64)
     issue = label_issues(probabilities[task.train], task.dataset.labels[task.train])
     assert np.array_equal(learned.selection.mask, ~issue)

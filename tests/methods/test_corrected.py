@@ -16,12 +16,12 @@ from smallloss.engine.objective import Batch
 from smallloss.engine.task import Task
 from smallloss.errors import TooFewError
 from smallloss.methods.mixmatch import WeightedMixMatch
-from smallloss.methods.small_loss import Noise
 from smallloss.methods.supervised import Supervised
 from smallloss.noise.answers import NONE
+from smallloss.noise.model import NoiseModel
 
 SETTINGS = settings(**{"mixmatch.rounds": 2})
-NOISE = Noise(noise_rate=0.5)  # so that half are not selected
+NOISE = NoiseModel(noise_rate=0.5)  # so that half are not selected
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_co_teaching_learns_the_class_that_was_named(make_task, monkeypatch):
     shifted = plain.dataset.with_labels((truth + 1) % plain.classes)
     task = Task(shifted, plain.train, {}, pins={int(row): int(truth[row]) for row in plain.train})
     how = replace(SETTINGS, recipes={**SETTINGS.recipes, "stage1": replace(RECIPE, epochs=12)})
-    fitted = methods.get("co_teaching").train(task, how, Noise(noise_rate=0.2)).fitted
+    fitted = methods.get("co_teaching").train(task, how, NoiseModel(noise_rate=0.2)).fitted
     predicted = outputs(task, fitted.network, task.dataset, plain.train).argmax(1)
     assert (predicted == truth[plain.train]).mean() > 0.6
 
@@ -115,7 +115,7 @@ def test_co_teaching_learns_the_class_that_was_named(make_task, monkeypatch):
 def test_corrections_alone_are_too_few(task, method):
     """Otherwise a network of three examples would be handed out, where plain cross entropy has learnt from all."""
     with pytest.raises(TooFewError, match="only labels corrected by hand are left to learn from"):
-        methods.get(method).train(task, SETTINGS, Noise(noise_rate=0.999))
+        methods.get(method).train(task, SETTINGS, NoiseModel(noise_rate=0.999))
 
 
 def test_rsl_learns_from_them_too(task, monkeypatch):

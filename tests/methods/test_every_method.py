@@ -9,9 +9,10 @@ import pytest
 from small import StopAfter, StoppedError, settings
 from smallloss import methods
 from smallloss.errors import InputError
-from smallloss.methods.small_loss import Learned, Noise
+from smallloss.methods.small_loss import Learned
+from smallloss.noise.model import NoiseModel
 
-NOISE = Noise(noise_rate=0.2)
+NOISE = NoiseModel(noise_rate=0.2)
 
 
 def outcome(learned: Learned) -> dict[str, np.ndarray]:
@@ -75,7 +76,7 @@ def test_the_list_says_what_each_needs_and_costs():
 @pytest.mark.parametrize("name", ["rsl", "co_teaching", "jocor"])
 def test_a_method_that_needs_a_rate_says_so(name, make_task):
     with pytest.raises(InputError, match=r"needs a noise rate: give noise_rate, or a transition matrix"):
-        methods.train(name, make_task(), settings(), Noise())
+        methods.train(name, make_task(), settings(), NoiseModel())
 
 
 @pytest.mark.parametrize("name", ["co_teaching", "jocor", "incv"])

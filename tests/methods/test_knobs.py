@@ -12,11 +12,12 @@ from smallloss import methods
 from smallloss.engine import stage as stages
 from smallloss.engine.stage import Stage
 from smallloss.methods import co_teaching, cross, rsl_wm, unknown_noise
-from smallloss.methods.small_loss import Noise, choose
+from smallloss.methods.small_loss import choose
 from smallloss.noise.choose import select
+from smallloss.noise.model import NoiseModel
 from smallloss.run.outcome import parts_of
 
-NOISE = Noise(noise_rate=0.2)
+NOISE = NoiseModel(noise_rate=0.2)
 
 
 class Flat(nn.Module):
@@ -79,7 +80,7 @@ def test_every_knob_of_the_selection_counts(knob, value, make_task):
     task, how = make_task(), settings(**{knob: value})
     task.train = _of_each_class(task.dataset.labels, (20, 30, 15))
     labels, score = task.dataset.labels[task.train], np.random.default_rng(0).random(96)
-    noise = Noise(noise_rate=[0.2, 0.1, 0.1], prior=[0.2, 0.5, 0.3])
+    noise = NoiseModel(noise_rate=[0.2, 0.1, 0.1], prior=[0.2, 0.5, 0.3])
     known: dict[str, Any] = {"noise_rate": noise.noise_rate, "prior": noise.prior, "classes": [0, 1, 2]}
     plain, asked = (select(score[task.train], labels, **known, **own) for own in ({}, {knob: value}))
     assert not np.array_equal(plain.weight, asked.weight)
@@ -182,10 +183,9 @@ def test_duplicates_go_into_the_same_half(make_task, tiny):
 def test_estimated_rates_come_with_their_upper_ends_and_the_prior(make_task):
     task, how = make_task(), settings()
     found = unknown_noise.learn_noise(task, how)
-    estimated = found.estimate
-    assert np.array_equal(found.noise.upper, estimated.upper)
-    assert (found.noise.upper >= found.noise.noise_rate).all()
-    assert np.array_equal(found.noise.prior, estimated.prior)
-    given = unknown_noise.learn_noise(task, how, Noise(prior="uniform")).noise
-    assert given.prior == "uniform"
-    assert np.array_equal(given.noise_rate, estimated.noise_rate)
+    assert (found.upper >= found.noise_rate).all()
+    labels = task.dataset.labels[task.train]
+    assert np.array_equal(found.of(labels).prior, found.prior)
+    given = unknown_noise.learn_noise(task, how, NoiseModel.given("abc", prior="uniform"))
+    assert given.of(labels).prior.tolist() == [1 / 3] * 3
+    assert np.array_equal(given.noise_rate, found.noise_rate)

@@ -16,10 +16,11 @@ from smallloss.engine.objective import Batch, new_network
 from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
 from smallloss.methods.co_teaching import CoTeaching
-from smallloss.methods.small_loss import Noise, choose, try_nets, warm_up
+from smallloss.methods.small_loss import choose, try_nets, warm_up
 from smallloss.noise.choose import select
+from smallloss.noise.model import NoiseModel
 
-NOISE = Noise(noise_rate=0.2)
+NOISE = NoiseModel(noise_rate=0.2)
 
 
 def test_names_are_the_methods_of_the_paper_and_its_baselines():
@@ -255,16 +256,16 @@ def test_co_teaching_takes_the_overall_rate_from_the_transition(make_task, monke
 
     monkeypatch.setattr(co_teaching.CoTeaching, "__init__", spy)
     own = settings(**{"co_teaching.ramp_epochs": "5"})
-    methods.get("co_teaching").train(make_task(), own, Noise(transition=uniform(0.3, 3)))
+    methods.get("co_teaching").train(make_task(), own, NoiseModel(transition=uniform(0.3, 3)))
     assert made == [pytest.approx(0.2)]
 
 
 def test_co_teaching_takes_the_overall_rate_from_the_rates_of_the_classes(make_task):
     """Rates per observed class and the label counts say the overall rate: nothing more is needed."""
-    learned = methods.get("co_teaching").train(make_task(), settings(), Noise(noise_rate=[0.1, 0.2, 0.3]))
+    learned = methods.get("co_teaching").train(make_task(), settings(), NoiseModel(noise_rate=[0.1, 0.2, 0.3]))
     assert np.isfinite(learned.fitted.last["loss"])
 
 
 def test_co_teaching_without_a_rate_is_a_sentence(make_task):
     with pytest.raises(InputError, match="noise rate"):
-        methods.get("co_teaching").train(make_task(), settings(), Noise())
+        methods.get("co_teaching").train(make_task(), settings(), NoiseModel())

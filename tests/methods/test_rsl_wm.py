@@ -11,11 +11,12 @@ from smallloss.engine import stage, views
 from smallloss.errors import InputError
 from smallloss.methods import rsl_wm
 from smallloss.methods.rsl_wm import _told, train
-from smallloss.methods.small_loss import Noise, choose
+from smallloss.methods.small_loss import choose
 from smallloss.models.ensemble import Ensemble
+from smallloss.noise.model import NoiseModel
 from smallloss.run.outcome import accuracy_of, parts_of
 
-NOISE = Noise(noise_rate=0.2)
+NOISE = NoiseModel(noise_rate=0.2)
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
@@ -23,7 +24,7 @@ def test_rsl_wm_tells_when_it_had_no_unlabeled_data(rounds, make_task):
     how = settings(**{"mixmatch.rounds": rounds, "mixmatch.second_beta": 0.0})
     told = {}
     for rate in (0.0, 0.2):
-        notes = train(make_task(), how, Noise(noise_rate=rate)).selection.notes
+        notes = train(make_task(), how, NoiseModel(noise_rate=rate)).selection.notes
         told[rate] = [note for note in notes if "no unlabelled data" in note]
     assert told[0.2] == []
     (note,) = told[0.0]

@@ -12,7 +12,8 @@ from scipy.stats import beta
 from smallloss.criterion import transition
 from smallloss.criterion.corrupt import corrupt
 from smallloss.errors import InputError
-from smallloss.noise.estimate import Estimate, estimate
+from smallloss.noise.estimate import estimate
+from smallloss.noise.model import NoiseModel
 
 # Of 40 examples of each of three labels, how many each network contradicts: the label 0, 1 and 2 places further on.
 BY_HAND = {(0, 0): 28, (1, 1): 4, (1, 2): 2, (1, 0): 3, (0, 1): 3}
@@ -191,7 +192,7 @@ def test_proper_rates_and_matrices_come_out(made: tuple[list[np.ndarray], np.nda
         transition.noise_rate(found.transition, found.prior)[carried], found.noise_rate[carried], atol=1e-9
     )
     saved = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert Estimate.from_saved(saved).to_dict() == found.to_dict()
+    assert NoiseModel.read({}, saved, found.classes).to_dict() == found.to_dict()
 
 
 @settings(max_examples=30, deadline=None)

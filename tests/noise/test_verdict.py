@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from smallloss.criterion import transition as tr
 from smallloss.errors import InputError
 from smallloss.noise.intervals import Interval
+from smallloss.noise.model import NoiseModel
 from smallloss.noise.verdict import Checked, Judgement, check, judge
 
 NAMES = np.array(["cat", "dog", "bird"])
@@ -22,11 +23,11 @@ def selection(kept=(40, 40, 40), dropped=(10, 10, 10)) -> SimpleNamespace:
     return SimpleNamespace(classes=NAMES, class_index=index, mask=np.arange(len(index)) < sum(kept))
 
 
-def counted(rate=0.1, low=0.02, *, tells_nothing=False) -> SimpleNamespace:
+def counted(rate=0.1, low=0.02, *, tells_nothing=False) -> NoiseModel:
     """An estimate: the same rate under every label, the wrong ones truly of the next class."""
     T = (1 - rate) * np.eye(3) + rate * np.roll(np.eye(3), 1, axis=1)
-    return SimpleNamespace(
-        transition=T, prior=np.full(3, 1 / 3), noise_rate=np.full(3, rate), low=np.full(3, low),
+    return NoiseModel(
+        source="estimated", transition=T, prior=np.full(3, 1 / 3), noise_rate=np.full(3, rate), low=np.full(3, low),
         tells_nothing=tells_nothing, evidence="Two networks contradict 13 % of the labels.",
     )  # fmt: skip
 
@@ -36,7 +37,7 @@ def answers(low, high, right=50, asked=60, of_class=(20, 20, 20), more=30) -> Ch
 
 
 def test_without_answers_it_is_unchecked_however_clean_the_labels_look():
-    verdict = judge(selection(), estimate=counted(rate=0.0, low=0.0))
+    verdict = judge(selection(), counted(rate=0.0, low=0.0))
     assert (verdict.word, verdict.tone) == ("unchecked", "amber")
     assert "120 kept ones" in verdict.headline
     assert "smallloss audit" in verdict.headline
@@ -49,20 +50,20 @@ def test_without_answers_it_is_unchecked_however_clean_the_labels_look():
 def test_noisy_labels_alone_never_say_checked(rate, of, given_T):
     T = None if given_T is None else tr.pairwise(given_T, 3)
     estimate = counted(rate, rate * of) if T is None else None
-    verdict = judge(selection(), estimate=estimate, transition=T)
+    verdict = judge(selection(), estimate or NoiseModel(transition=T))
     assert verdict.word in ("unchecked", "do not trust")
     assert verdict.tone in ("amber", "red")
 
 
 def test_a_network_that_tells_nothing_refutes_trust():
-    verdict = judge(selection(), estimate=counted(tells_nothing=True))
+    verdict = judge(selection(), counted(tells_nothing=True))
     assert (verdict.word, verdict.tone) == ("do not trust", "red")
     assert "no more than chance" in verdict.headline
 
 
 def test_estimated_rates_refute_only_where_the_low_end_breaks_the_ranking():
-    assert judge(selection(), estimate=counted(rate=0.6, low=0.45)).word == "unchecked"
-    broken = judge(selection(), estimate=counted(rate=0.6, low=0.55))
+    assert judge(selection(), counted(rate=0.6, low=0.45)).word == "unchecked"
+    broken = judge(selection(), counted(rate=0.6, low=0.55))
     assert broken.word == "do not trust"
     assert (
         "100.0 % of them carry labels whose wrong examples are not ranked last ('cat', 'dog', 'bird')"
@@ -72,11 +73,11 @@ def test_estimated_rates_refute_only_where_the_low_end_breaks_the_ranking():
 
 def test_a_break_under_few_of_the_kept_labels_is_named_and_forbids_nothing():
     T = [[0.4, 0.6, 0.0], [0.1, 0.9, 0.0], [0.45, 0.0, 0.55]]  # label cat: true birds get it more often than cats
-    few = judge(selection(kept=(4, 60, 60)), transition=T)
+    few = judge(selection(kept=(4, 60, 60)), NoiseModel(transition=T))
     assert few.word == "unchecked"
     assert few.reasons[0].startswith("The ranking breaks for 'cat'; leave these out (3.2 % of the kept)")
     assert few.reasons[1].startswith("A classifier fitted to all labels errs on 1 of 3 true classes ('cat')")
-    assert judge(selection(), transition=T).word == "do not trust"
+    assert judge(selection(), NoiseModel(transition=T)).word == "do not trust"
 
 
 def test_only_rates_known_says_nothing_of_the_theory():
@@ -117,8 +118,8 @@ def test_the_promise_is_the_users():
 
 def test_a_proof_by_answers_outranks_what_noisy_labels_refute_but_no_answer_does_not():
     refuted = counted(tells_nothing=True)
-    assert judge(selection(), estimate=refuted, checked=answers(0.96, 0.99)).tone == "green"
-    assert judge(selection(), estimate=refuted, checked=answers(0.9, 0.99)).tone == "red"
+    assert judge(selection(), refuted, checked=answers(0.96, 0.99)).tone == "green"
+    assert judge(selection(), refuted, checked=answers(0.9, 0.99)).tone == "red"
     none = Checked(Interval(0.5, 0.0, 1.0), 0, 0, np.zeros(3, int))
     assert judge(selection(), checked=none).word == "unchecked"
 
@@ -142,7 +143,7 @@ def test_a_matrix_is_judged_per_class_and_never_checked():
 
 
 def test_everything_survives_json():
-    verdict: Judgement = judge(selection(), transition=tr.uniform(0.3, 3), checked=answers(0.9, 0.97))
+    verdict: Judgement = judge(selection(), NoiseModel(transition=tr.uniform(0.3, 3)), checked=answers(0.9, 0.97))
     facts = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
     assert facts["word"] == "checked"
     assert facts["precision"]["low"] == 0.9

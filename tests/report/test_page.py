@@ -332,8 +332,8 @@ def test_estimates_stand_with_their_intervals() -> None:
     found = estimate(np.column_stack([1 - g, g]), labels, classes=[0, 1])
     data = Dataset(np.zeros((400, 2), np.float32), labels, ("cat", "dog"))
     part = part_of(data, "train", np.arange(400), 1 - g, found.noise_rate)
-    run = run_of(data, [part], truth, g, estimate=found)
-    run.verdict = judge(run.examples.labelled("train"), estimate=found)
+    run = run_of(data, [part], truth, g, noise=found)
+    run.verdict = judge(run.examples.labelled("train"), found)
     (whole,) = table_rows(run)
     _, low, high = found.overall
     assert whole.interval == (low, high)

@@ -131,7 +131,7 @@ def test_no_number_is_cut_at_80_columns() -> None:
     names = ("a rather long name of a class", "dog")
     data = Dataset(np.zeros((len(truth), 1), np.float32), labels, names, true_labels=truth)
     part = part_of(data, "train", np.arange(len(truth)), 1 - g, found.noise_rate)
-    text = shown(run_of(data, [part], truth, 1 - g, estimate=found))
+    text = shown(run_of(data, [part], truth, 1 - g, noise=found))
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text
     (row,) = [line for line in lines(text) if line[:1] == ["all"]]

@@ -50,7 +50,7 @@ def test_all_is_the_sum_of_the_parts_and_only_what_was_estimated_has_an_interval
     names = tuple(result.dataset.classes)
     P = np.full((400, 2), 0.05)
     P[np.arange(400), np.arange(400) % 2] = 0.95
-    result.estimate = estimate(P, np.array(names)[np.arange(400) % 2], classes=list(names))
+    result.noise = estimate(P, np.array(names)[np.arange(400) % 2], classes=list(names))
     assert [row.interval is not None for row in table_rows(result)] == [True, False, True]
     result = replace(result, examples=result.examples.ranked(result.parts[:1]))
     assert [row.interval is not None for row in table_rows(result)] == [True]

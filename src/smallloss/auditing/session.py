@@ -225,11 +225,7 @@ def _kept(run: Audited, parts: Sequence[Part]) -> np.ndarray:
 def _verdict(
     run: Audited, selection: Labelled, promise: float, checked: Checked | None, *, learnt_from: int = 0
 ) -> Judgement:
-    transition = run.run.settings.get("noise", {}).get("transition")
-    return judge(
-        selection, estimate=run.run.estimate, transition=transition, checked=checked, promise=promise,
-        learnt_from=learnt_from,
-    )  # fmt: skip
+    return judge(selection, run.run.noise, checked=checked, promise=promise, learnt_from=learnt_from)
 
 
 def _accuracy(run: Audited, heard: Heard) -> TrueAccuracy | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -10,14 +9,14 @@ from smallloss.auditing.rounds import State
 from smallloss.auditing.run import Audited
 from smallloss.auditing.written import RANDOM, SUSPICIOUS, Heard
 from smallloss.criterion.ranking import rank_class_by_class
-from smallloss.criterion.selection import Selection, select_codes
-from smallloss.noise.answers import found_wrong, pin
-from smallloss.noise.choose import prior_of
+from smallloss.criterion.selection import Selection
+from smallloss.criterion.settings import Criterion
+from smallloss.noise.answers import found_wrong
+from smallloss.noise.choose import select_by
+from smallloss.noise.model import NoiseModel
 from smallloss.noise.rates import KEPT, OTHERS, Rates, rates_from
 from smallloss.noise.teach import Taught, teach
 from smallloss.record.examples import HELD_OUT, TRAIN, Part
-
-_HOW = ("beta", "gamma", "kappa", "weight_max", "rounding", "class_size")  # settings of a selection
 
 
 def what_it_teaches(run: Audited, heard: Heard) -> Taught:
@@ -61,22 +60,13 @@ def ranked_anew(
     run: Audited, label_score: np.ndarray, rates: Rates, answers: Mapping[int, int], kept: np.ndarray | None
 ) -> list[Part]:
     """As the run selects, by other scores and rates; `kept`: this much of the table stands, since it was checked."""
-    noise, notes = run.run.settings.get("noise", {}), list[str]()
-    given = (
-        run.run.estimate.prior if noise.get("prior") is None and run.run.estimate is not None else noise.get("prior")
-    )
-    labelled = np.bincount(run.labels[run.trained_on], minlength=len(run.classes))
-    prior = prior_of(given, noise.get("transition"), labelled, run.classes.tolist(), notes)
-    settings = run.run.settings.get("settings", {})
-    how: dict[str, Any] = {name: settings[name] for name in _HOW if name in settings}
-    parts = []
+    prior = replace(run.run.noise, noise_rate=rates.noise_rate).of(run.labels[run.trained_on]).prior
+    noise = NoiseModel(noise_rate=rates.noise_rate, prior=prior, upper=rates.upper, source="audited")
+    how, parts = Criterion.of(run.run.settings.get("settings", {})), []
     for split, rows in ((TRAIN, run.trained_on), (HELD_OUT, run.held_out)):
         labels, suspicion = run.labels[rows], 1 - label_score[rows]
         said = {at: answers[row] for at, row in enumerate(rows.tolist()) if row in answers}
-        chosen = select_codes(
-            pin(suspicion, labels, said), labels, run.classes, rates.noise_rate, prior, upper=rates.upper,
-            known_wrong=found_wrong(labels, said), **how,
-        )  # fmt: skip
+        chosen = select_by(noise, suspicion, labels, how, classes=run.classes, answers=said)
         if kept is not None:
             chosen = _keeping(chosen, kept[rows] & ~found_wrong(labels, said))
         parts.append(Part(split, rows, replace(chosen, score=suspicion, probability=label_score[rows])))

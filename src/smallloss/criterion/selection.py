@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
+from smallloss.criterion.quota import Quota, quotas, whole_part
 from smallloss.criterion.ranking import check_scores, known_last, rank_class_by_class, stable_argsort
 from smallloss.criterion.remarks import remarks
+from smallloss.criterion.settings import Criterion
 from smallloss.criterion.weights import label_scores, weights
 from smallloss.errors import InputError
 from smallloss.knobs import to_numpy
@@ -17,7 +18,6 @@ from smallloss.words import listed
 SAFETY_LEVEL = 0.8  # where rates are estimated, prop(i) stays below 1 minus the upper end of this interval
 FEW = 10  # of so many one is a tenth, as much as that interval leaves beyond its end
 DOUBT = 0.2  # of those that an estimated rate calls right, the share that its interval puts in doubt: vague from here
-KAPPA = -float(np.log(0.7))
 REASONS = (
     "kept",
     "likely wrong",
@@ -49,8 +49,8 @@ class Selection:
     notes: tuple[str, ...]  # what a reader must know, in words
     probability: np.ndarray | None = None  # of the given label, out of sample, where somebody supplied it
     transition: np.ndarray | None = None  # T, where it was given
-    estimated: Any = None  # the `Estimate` of the rates, where nobody knew them
-    verdict: Any = None  # the `Judgement`: of T, or of the estimate; None where only rates were given
+    estimated: Any = None  # the `NoiseModel` of the rates, where nobody knew them
+    verdict: Any = None  # the `Judgement`: of T, or of the estimate; None of a selection that nobody judged
 
     def __repr__(self) -> str:
         kept, wrong, seen = map(np.count_nonzero, (self.mask, self.is_label_issue, self.rank_in_class))
@@ -145,40 +145,28 @@ class Selection:
 
 def select_codes(
     score: np.ndarray,
-    class_index: np.ndarray,
-    classes: np.ndarray,
+    codes: np.ndarray,
     noise_rate: Any,
-    prior: np.ndarray | None = None,
+    prior: np.ndarray | None,
+    upper: Any,
+    how: Criterion,
     *,
-    upper: Any = None,
     known_wrong: Any = None,
-    beta: float = 0.2,
-    gamma: Gamma = "middle",
-    kappa: float = KAPPA,
-    weight_max: Literal["selected", "class"] = "selected",
-    rounding: Rounding = "safe",
-    class_size: ClassSize = "observed",
+    classes: np.ndarray,
 ) -> Selection:
     """Algorithm 1, lines 8-14: rank class by class, take the quotas of Eq. 2. Labels are codes, rates one per class."""
-    check_scores(score, class_index, kappa, weight_max)
+    check_scores(score, codes, how.kappa, how.weight_max)
     names, c = classes.tolist(), len(classes)
     notes: list[str] = []
-    labelled = np.bincount(class_index, minlength=c)
+    codes = codes.astype(np.min_scalar_type(max(c - 1, 0)), copy=False)
+    labelled = np.bincount(codes, minlength=c)
     never_seen = np.flatnonzero(np.isnan(score))
-    n = labelled - np.bincount(class_index[never_seen], minlength=c)
-    ranked, least = known_last(score, class_index, known_wrong, n)
+    n = labelled - np.bincount(codes[never_seen], minlength=c)
+    ranked, least = known_last(score, codes, known_wrong, n)
     quota = quotas(
-        n,
-        noise_rate,
-        prior,
-        upper=upper,
-        least=least,
-        beta=beta,
-        gamma=gamma,
-        rounding=rounding,
-        class_size=class_size,
-        classes=names,
-    )
+        n, noise_rate, prior, upper=upper, least=least, beta=how.beta, gamma=how.gamma, rounding=how.rounding,
+        class_size=how.class_size, classes=names,
+    )  # fmt: skip
     # A nominal class size may allow more than (1 - eta_k) n_k; what is selected is never called likely wrong.
     trusted = np.maximum(whole_part((1 - quota.noise_rate) * n), quota.num)
     if upper is not None:
@@ -186,12 +174,12 @@ def select_codes(
     return Selection(
         score=score,
         classes=classes,
-        class_index=class_index,
-        rank_in_class=rank_class_by_class(ranked, class_index, labelled, n),
+        class_index=codes,
+        rank_in_class=rank_class_by_class(ranked, codes, labelled, n),
         quota=quota,
         trusted=trusted,
-        kappa=kappa,
-        weight_max=weight_max,
+        kappa=how.kappa,
+        weight_max=how.weight_max,
         notes=(*notes, *remarks(quota, trusted, names, len(never_seen))),
     )
 

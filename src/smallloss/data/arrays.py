@@ -8,13 +8,16 @@ import numpy as np
 
 from smallloss.criterion.labels import encode_labels, label_names
 from smallloss.data.columns import require_unique
-from smallloss.data.dataset import Dataset
+from smallloss.data.dataset import Dataset, codes_of_test
 from smallloss.data.npz import read_npz
 from smallloss.data.source import Source
 from smallloss.errors import InputError
 from smallloss.knobs import to_numpy
 
 _CHANNELS = (1, 3, 4)
+# The last of each are the names in mnist.npz and in MedMNIST.
+INPUTS, LABELS = ("x", "X", "inputs", "images", "x_train", "train_images"), ("y", "labels", "y_train", "train_labels")
+TEST_INPUTS, TEST_LABELS = ("x_test", "test_images"), ("y_test", "test_labels")
 
 
 def from_arrays(
@@ -48,7 +51,7 @@ def from_arrays(
         values = _values(np.concatenate([labels.ravel(), true_labels.ravel()]), both)
     test_set = None
     if test is not None:
-        test_codes, _ = encode_labels(test[1], classes)
+        test_codes = codes_of_test(test[1], classes, f"{name} test")
         test_set = Dataset(as_inputs(test[0], white), test_codes, classes, name=f"{name} test", true_labels=test_codes)
         if test_set.inputs.shape[1:] != x.shape[1:]:
             raise InputError(
@@ -145,12 +148,12 @@ def _bytes(array: np.ndarray, white: float | None) -> np.ndarray:
 
 
 def load_npz(path: Path) -> Dataset:
-    """x (or X, inputs) and y (or labels); optionally ids, true_labels, and x_test with y_test."""
+    """x (or X, inputs) and y (or labels), or as others name them; optionally ids, true_labels, x_test with y_test."""
     arrays = read_npz(path)
-    inputs, labels = _first(arrays, path, "x", "X", "inputs"), _first(arrays, path, "y", "labels")
+    inputs, labels = _first(arrays, path, *INPUTS), _first(arrays, path, *LABELS)
     test = None
-    if "x_test" in arrays or "y_test" in arrays:
-        test = _first(arrays, path, "x_test"), _first(arrays, path, "y_test")
+    if not arrays.keys().isdisjoint((*TEST_INPUTS, *TEST_LABELS)):
+        test = _first(arrays, path, *TEST_INPUTS), _first(arrays, path, *TEST_LABELS)
     return from_arrays(
         inputs,
         labels,

@@ -54,9 +54,15 @@ class Table:
         return Table(self.arrow.select(names), self.where)
 
     @cached_property
+    def labels_too(self) -> list[str]:
+        """What is called labels beside the column that holds them, and so would tell them. A y may be a place."""
+        taken = {self.label, self.true_label, "y", *self.of_export}
+        return [name for name in self.names if name not in taken and is_label_name(name)]
+
+    @cached_property
     def own(self) -> "Table":
         """What describes the rows: neither labels nor names."""
-        return self.without(self.label, self.true_label, self.id)
+        return self.without(self.label, self.true_label, self.id, *self.labels_too)
 
     def cells(self, name: str) -> list[Any]:
         """The values of a column, none of them missing; one of blanks alone is."""
@@ -124,6 +130,11 @@ class Table:
         """
         cells: list[Any] = self.arrow.column(column).to_pylist()
         self._require(cells, column)
+        if isinstance(cells[0], str) and "://" in cells[0]:
+            raise InputError(
+                f"The column {column!r} of {self.where} holds addresses ({cells[0]!r}), and nothing is fetched for "
+                "you: fetch the pictures, and give the paths of their files."
+            )
         ids, folder = self.ids(), Path(self.where).parent
         if not self.is_text(column):
             sources = [cell["bytes"] or str(file_of(folder, cell["path"] or "")) for cell in cells]

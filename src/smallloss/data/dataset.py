@@ -8,6 +8,7 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
+from smallloss.criterion.labels import encode_labels, label_names
 from smallloss.criterion.theory import NAMES_SHOWN
 from smallloss.data.duplicates import duplicate_groups
 from smallloss.errors import InputError
@@ -216,6 +217,14 @@ class Dataset:
             unreadable={},
             validation=None if self.validation is None else np.flatnonzero(np.isin(index, self.validation)),
         )
+
+
+def codes_of_test(labels: Any, classes: tuple[str, ...], name: str, noun: str = "example") -> np.ndarray:
+    """The labels of a test part, as codes into the classes of its training part."""
+    strange = sorted(set(label_names(labels).tolist()) - set(classes))
+    if strange:
+        raise InputError(f"{name} has the class {strange[0]!r}, which no training {noun} carries; remove it there.")
+    return encode_labels(labels, classes)[0]
 
 
 def _crowd(features: int) -> float:

@@ -15,10 +15,12 @@ from smallloss.words import listed
 
 MOST_CATEGORIES = 32  # of one column; the rest become "other"
 FEATURES = 256  # of a text
-_MISSING = ["", "nan", "null", "none", "na", "n/a", "?"]
+MISSING = ["", "nan", "null", "none", "na", "n/a", "?"]
 _VOCABULARY = 20_000  # of words and pairs of words, and as many pieces
 _COUNTED = 20_000_000  # characters; beyond them a vocabulary would fill the memory, and terms are hashed
 _SEED = 0
+_INDEX = ("", "index", "unnamed: 0", "__index_level_0__")  # what tables are saved with beside what they hold
+_LIKE_A_NUMBER = r"^[^\w\s]*\d[\d.,:\s]*[^\w\s]*$"
 
 
 class Rows(Sequence[str]):
@@ -60,15 +62,30 @@ def tabular_features(parts: Sequence[Table]) -> tuple[np.ndarray, list[str]]:
         used[how].append(name)
     found = [block for _, block in blocks.values() if block is not None]
     if not found:
-        among = f"the columns are {listed(first.names)}"
-        raise InputError(f"{first.where} has no column to learn from besides the labels; {among}.")
+        among = f"; left out, being empty or different in every row: {listed(first.names)}" if first.names else ""
+        raise InputError(f"{first.where} has no column to learn from besides the labels{among}.")
     said = {
         "numbers": "used as numbers (a missing one becomes the median, and is marked)",
         "categories": f"used as categories (at most {MOST_CATEGORIES} each)",
         "": "left out (empty, or different in every row)",
     }
     notes = [f"Columns {how}: {listed(used[kind])}." for kind, how in said.items() if used[kind]]
-    return np.concatenate(found, axis=1), notes
+    return np.concatenate(found, axis=1), notes + _misread_note(first)
+
+
+def _misread_note(table: Table) -> list[str]:
+    """A sentence on numbers and dates written as we do not read them, where there are any."""
+    from pyarrow import compute as pc
+
+    no_numbers = [name for name in table.names if table.is_text(name) and _numbers_of(table, name) is None]
+    texts = {name: pc.drop_null(_trimmed(table.arrow.column(name))) for name in no_numbers}
+    alike = [name for name, cells in texts.items() if pc.all(pc.match_substring_regex(cells, _LIKE_A_NUMBER)).as_py()]
+    if not alike:
+        return []
+    return [
+        f"The cells of {listed(alike, 5)} look like numbers or dates (the first: {texts[alike[0]][0].as_py()!r}), yet "
+        "are not read as such: write numbers as 1234.5 and dates as 2024-12-31."
+    ]
 
 
 def used_columns(table: Table) -> list[str]:
@@ -98,7 +115,7 @@ def _blocks(table: Table, learnt: int) -> dict[str, tuple[str, np.ndarray | None
         if numbers is None:
             how, block = "categories", _one_hot(table.arrow.column(name).to_pylist(), learnt)
         else:
-            how, block = "numbers", None if _is_row_number(numbers[:learnt]) else _impute(numbers, learnt)
+            how, block = "numbers", None if _is_row_number(name, numbers[:learnt]) else _impute(numbers, learnt)
         found[name] = "" if block is None else how, block
     return found
 
@@ -106,14 +123,17 @@ def _blocks(table: Table, learnt: int) -> dict[str, tuple[str, np.ndarray | None
 def _numbers_of(table: Table, name: str) -> np.ndarray | None:
     """Numbers, also where they are written as text; None if one cell is neither one nor a word for a missing one."""
     column = table.arrow.column(name)
-    if not table.is_text(name):
-        return _as_numbers(column)
+    return _as_numbers(_trimmed(column) if table.is_text(name) else column)
+
+
+def _trimmed(column: Any) -> Any:
+    """Texts without the blanks around them, null where they say that something is missing."""
     import pyarrow as pa
     from pyarrow import compute as pc
 
     trimmed = pc.utf8_trim_whitespace(column.cast(pa.string()))
-    missing = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(_MISSING))
-    return _as_numbers(pc.if_else(pc.fill_null(missing, True), pa.scalar(None, pa.string()), trimmed))
+    missing = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(MISSING))
+    return pc.if_else(pc.fill_null(missing, True), pa.scalar(None, pa.string()), trimmed)
 
 
 def _as_numbers(column: Any) -> np.ndarray | None:
@@ -123,13 +143,16 @@ def _as_numbers(column: Any) -> np.ndarray | None:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _as_numbers(column.cast(kind.value_type))
-    try:
-        if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-            microseconds = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    is_date = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+    for time in (*(() if is_date else (None,)), pa.timestamp("us"), pa.timestamp("us", "UTC")):
+        try:
+            if time is None:
+                return _finite(column.cast(pa.float64(), safe=False))
+            microseconds = column.cast(time, safe=False).cast(pa.int64())
             return _finite(microseconds.cast(pa.float64(), safe=False)) / 86_400e6
-        return _finite(column.cast(pa.float64(), safe=False))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            continue
+    return None
 
 
 def _finite(column: Any) -> np.ndarray:
@@ -138,9 +161,11 @@ def _finite(column: Any) -> np.ndarray:
     return numbers
 
 
-def _is_row_number(numbers: np.ndarray) -> bool:
-    """0, 1, 2, ... or 1, 2, 3, ...: what a table was saved with says nothing about its rows."""
+def _is_row_number(name: str, numbers: np.ndarray) -> bool:
+    """0, 1, 2, ... or 1, 2, 3, ..., in any order where it is called an index: it says nothing about the rows."""
     n = len(numbers)
+    if name.strip().lower() in _INDEX and len(np.unique(numbers)) == n:
+        return True
     return n > 2 and bool(numbers[0] in (0, 1)) and bool((np.diff(numbers) == 1).all())
 
 
@@ -170,7 +195,7 @@ def _one_hot(cells: list[Any], learnt: int) -> np.ndarray | None:
 
 def _category(cell: Any) -> str:
     """Missing is a category of its own."""
-    return "" if cell is None or str(cell).strip().lower() in _MISSING else str(cell)
+    return "" if cell is None or str(cell).strip().lower() in MISSING else str(cell)
 
 
 def text_features(texts: list[str], where: str, new: list[str] | None = None) -> tuple[np.ndarray, str]:
@@ -192,7 +217,7 @@ def text_features(texts: list[str], where: str, new: list[str] | None = None) ->
     if size < 1:
         only = np.concatenate([terms.toarray(), new_terms.toarray()])
         return only.astype(np.float32), "Texts are described by the only term they contain."
-    with threadpool_limits(1):  # the number of threads would change the last digits
+    with threadpool_limits(1), np.errstate(all="ignore"):  # the number of threads would change the last digits
         svd = TruncatedSVD(size, n_iter=3, random_state=_SEED)
         features = svd.fit_transform(terms)
         if new:

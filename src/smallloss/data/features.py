@@ -28,7 +28,7 @@ def load_features(path: Path, labels: str | Path | None, label: str | None = Non
             "with --labels (in Python, labels=)."
         )
     where = Path(labels).expanduser()
-    if where.suffix not in (".csv", ".parquet"):
+    if where.suffix.lower() not in (".csv", ".parquet"):
         return from_arrays(inputs, read_npy(where), name=path.name)
     table = Table.read(where, label)
     if len(table) != len(inputs):
@@ -73,11 +73,12 @@ def _read(features: Any) -> tuple[str, np.ndarray, list[str] | None]:
     if not isinstance(features, str | Path):
         return "the array given", np.asarray(features), None
     path = Path(features).expanduser()
-    if path.suffix == ".npy":
+    ending = path.suffix.lower()
+    if ending == ".npy":
         return path.name, read_npy(path, mapped=True), None
-    if path.suffix == ".npz":
+    if ending == ".npz":
         return path.name, *_from_npz(path)
-    if path.suffix == ".parquet":
+    if ending == ".parquet":
         table = Table.read(path)
         return path.name, table_features(table), None if table.id is None else table.ids()
     raise InputError(f"{path} is not an .npy, .npz or .parquet file; give the features as one of these.")

@@ -10,7 +10,7 @@ import numpy as np
 
 from smallloss.criterion.labels import encode_labels
 from smallloss.criterion.transition import DIGITS_MAP
-from smallloss.data.dataset import Dataset
+from smallloss.data.dataset import Dataset, codes_of_test
 from smallloss.data.source import Source
 from smallloss.errors import InputError
 
@@ -36,7 +36,7 @@ def load_idx(folder: Path) -> Dataset:
     test = None
     if find_idx(folder, "t10k-images-idx3-ubyte") is not None:
         test_images, test_labels = _pair(folder, "t10k")
-        test_codes, _ = encode_labels(test_labels, classes)
+        test_codes = codes_of_test(test_labels, classes, f"{folder.name} test", "picture")
         test = Dataset(test_images, test_codes, classes, name=f"{folder.name} test", true_labels=test_codes)
     return Dataset(images, codes, classes, name=folder.name, true_labels=None if test is None else codes, test=test)
 

@@ -17,6 +17,7 @@ _TRAIN = ("train", "training")
 _VALIDATION = ("val", "valid", "validation")
 _TEST = ("test",)
 _SPLITS = {*_TRAIN, *_VALIDATION, *_TEST}
+_UNSEEN = (".", "__MACOSX")  # what is hidden, and what a Mac packs beside the files
 
 _Place = tuple[int, int]  # device and inode: the same folder by whatever name
 
@@ -40,6 +41,7 @@ def load_image_folder(root: Path) -> Dataset:
     root = place(root)
     splits = _splits(root)
     train_name = next((splits[name] for name in _TRAIN if name in splits), None)
+    _refuse_one_above(root if train_name is None else root / train_name)
     if train_name is None:
         train = _find(root, root)
         return picture_dataset(root.name, train.listing(), notes=_notes(train))
@@ -48,6 +50,8 @@ def load_image_folder(root: Path) -> Dataset:
     test = _find(root, root / others[0]) if others else None
     notes = [*_notes(train), *(_notes(test) if test else ())]
     notes += [f"The folder {name!r} is not used: {others[0]!r} is the test set." for name in others[1:]]
+    more = [name for name in splits.values() if name.lower() not in _SPLITS]
+    notes += [f"Not used, being neither train, val nor test: {listed(more, 5)}."] if more else []
     return picture_dataset(root.name, train.listing(), None if test is None else test.listing(), notes)
 
 
@@ -55,10 +59,25 @@ SOURCE = Source("a folder of pictures (a subfolder per class) or of idx files", 
 
 
 def _splits(root: Path) -> dict[str, str]:
-    """The split folders by their role; none where a folder that is no split stands beside them: a class 'train'."""
+    """The folders by their role, where they are splits: a class may be called 'train' too.
+
+    They are where there is no folder but splits, or where one to train on and one to test on both hold folders.
+    """
     folders, _ = _entries(root)
     names = {entry.name.lower(): entry.name for entry in folders}
-    return names if names.keys() & set(_TRAIN) and names.keys() <= _SPLITS else {}
+    parts = [[name for name in role if name in names] for role in (_TRAIN, (*_TEST, *_VALIDATION))]
+    both = all(any(_entries(root / names[name])[0] for name in part) for part in parts)
+    return names if parts[0] and (both or names.keys() <= _SPLITS) else {}
+
+
+def _refuse_one_above(folder: Path) -> None:
+    """As an archive is often unpacked: all classes inside one folder more."""
+    classes, _ = _entries(folder)
+    if len(classes) == 1 and _entries(classes[0].path)[0]:
+        raise InputError(
+            f"{folder} holds one folder only, {classes[0].name!r}, and its pictures would be of one class; if the "
+            f"folders inside it are the classes, give {classes[0].path}."
+        )
 
 
 def _find(root: Path, folder: Path) -> _Found:
@@ -117,7 +136,7 @@ def _walk(folder: str, seen: set[_Place]) -> Iterator[str]:
 def _entries(folder: str | Path) -> tuple[list[os.DirEntry[str]], list[os.DirEntry[str]]]:
     """(folders, everything else), by name, hidden ones left out."""
     with os.scandir(folder) as entries:
-        shown = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
+        shown = sorted((entry for entry in entries if not entry.name.startswith(_UNSEEN)), key=lambda entry: entry.name)
     folders = [entry for entry in shown if _is_folder(entry)]
     return folders, [entry for entry in shown if not _is_folder(entry)]
 

@@ -48,9 +48,9 @@ def load_new(path: Path, kind: str, *, described: bool) -> NewExamples:
         raise InputError(f"There is nothing at {path} to predict; give {_WANTED[kind]}.")
     if path.is_dir() or is_picture(path.name):
         new = _pictures(path, kind)
-    elif path.suffix in (".npy", ".npz"):
+    elif path.suffix.lower() in (".npy", ".npz"):
         new = _arrays(path)
-    elif path.suffix in (".csv", ".parquet"):
+    elif path.suffix.lower() in (".csv", ".parquet"):
         new = _rows(path, kind, described=described)
     else:
         raise InputError(f"{path} is of an unknown kind; give {_WANTED[kind]}.")
@@ -69,7 +69,7 @@ def _pictures(path: Path, kind: str) -> NewExamples:
 
 
 def _arrays(path: Path) -> NewExamples:
-    if path.suffix == ".npy":
+    if path.suffix.lower() == ".npy":
         inputs = read_npy(path, mapped=True)
         return NewExamples([str(row) for row in range(len(inputs))] if inputs.ndim else [], inputs=inputs)
     arrays = read_npz(path)

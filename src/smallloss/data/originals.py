@@ -54,7 +54,7 @@ class OwnTable:
 
 
 def is_table(place: str | Path) -> bool:
-    return Path(place).suffix in (".csv", ".parquet") and not Path(place).is_dir()
+    return Path(place).suffix.lower() in (".csv", ".parquet") and not Path(place).is_dir()
 
 
 def read_own_table(path: Path, label: str | None = None) -> OwnTable:

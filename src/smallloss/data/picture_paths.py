@@ -6,6 +6,7 @@ from pathlib import Path
 
 ENDINGS = {".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
 ENDINGS |= {".pbm", ".pnm", ".avif", ".jp2", ".ico", ".tga", ".pcx"}
+ENDINGS |= {".heic", ".heif", ".jxl"}  # photos too, though Pillow does not read them: to be named, not passed over
 _UP = 2  # folders that a relative path may climb; what lies further away is not likely to move along
 
 
@@ -21,8 +22,10 @@ def printable(name: str) -> str:
 
 def file_of(root: Path, name: str) -> Path:
     """The file below `root` that a `printable` name stands for."""
-    if "\\x" not in name or (root / name).exists():
+    if "\\" not in name or (root / name).exists():
         return root / name
+    if (root / name.replace("\\", "/")).exists():  # written on Windows
+        return root / name.replace("\\", "/")
     escaped = re.sub(rb"\\x([89a-f][0-9a-f])", lambda byte: bytes.fromhex(byte[1].decode()), name.encode())
     return root / os.fsdecode(escaped)
 

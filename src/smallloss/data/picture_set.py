@@ -7,10 +7,9 @@ import numpy as np
 
 from smallloss.criterion.labels import encode_labels
 from smallloss.data.columns import require_classes
-from smallloss.data.dataset import Dataset, Unreadable
+from smallloss.data.dataset import Dataset, Unreadable, codes_of_test
 from smallloss.data.decode import Source
 from smallloss.data.pictures import Pictures, choose_target, read_pictures, require_some
-from smallloss.errors import InputError
 from smallloss.words import listed
 
 
@@ -59,10 +58,7 @@ def picture_dataset(name: str, train: Listing, test: Listing | None = None, note
 
 def _test_dataset(name: str, test: Listing, pictures: Pictures, classes: tuple[str, ...]) -> Dataset:
     labels = [test.labels[i] for i in pictures.readable]
-    strange = sorted(set(labels) - set(classes))
-    if strange:
-        raise InputError(f"{name} has the class {strange[0]!r}, which no training picture carries; remove it there.")
-    codes, _ = encode_labels(labels, classes)
+    codes = codes_of_test(labels, classes, name, "picture")
     unreadable = _unreadable(test, pictures)
     return Dataset(
         pictures.inputs,

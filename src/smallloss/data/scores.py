@@ -42,7 +42,7 @@ def read_scores(path: str | Path) -> Scores:
     epoch_0, ...), and may have id. An npz has `labels` and `loss`: [n], [n, epochs] or [epochs, n].
     """
     path = Path(path)
-    return _from_npz(path) if path.suffix == ".npz" else _from_table(path)
+    return _from_npz(path) if path.suffix.lower() == ".npz" else _from_table(path)
 
 
 def _from_table(path: Path) -> Scores:

@@ -90,7 +90,7 @@ def _find(spec: str | Path) -> Source | None:
     kind, _, rest = str(spec).partition(":")
     path = Path(spec).expanduser()
     named = (source for source in sources() if source.kind == kind and (source.needs or not rest))
-    files = (source for source in sources() if path.suffix in source.endings and not path.is_dir())
+    files = (source for source in sources() if path.suffix.lower() in source.endings and not path.is_dir())
     folders = (source for source in sources() if path.is_dir() and source.holds and source.holds(path))
     return next((source for group in (named, files, folders) for source in group), None)
 

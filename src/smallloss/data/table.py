@@ -9,7 +9,7 @@ import numpy as np
 from smallloss.data.arrays import from_arrays
 from smallloss.data.columns import Table, require_classes
 from smallloss.data.dataset import Dataset
-from smallloss.data.described import Rows, refuse_other_kinds, tabular_features, text_features, used_columns
+from smallloss.data.described import MISSING, Rows, refuse_other_kinds, tabular_features, text_features, used_columns
 from smallloss.data.picture_set import Listing, picture_dataset
 from smallloss.data.source import Source
 from smallloss.data.table_files import CLEANLAB
@@ -42,6 +42,8 @@ def table_dataset(table: Table, name: str, test: Any = None) -> Dataset:
         _refuse_judgements(table)
     more = None if test is None else _like(test, rest.names, f"the test part of {table.where}", "the training part")
     found = _described(rest, more, written)
+    if (found.features[: len(labels)] == found.features[0]).all():
+        raise InputError(f"Nothing in {table.where} tells one row from another: there is nothing to learn from.")
     tested = None
     if test is not None:
         tested = found.features[len(labels) :], Table(test, f"{table.where} test", table.label).labels()
@@ -55,7 +57,9 @@ def table_dataset(table: Table, name: str, test: Any = None) -> Dataset:
         dataset = replace(dataset, normalisation=(features.mean(0).tolist(), [spread] * features.shape[1]))
     said = ["Columns that an earlier export added are not learned from."] if table.of_export and not written else []
     described = tuple(found.notes[1:2] if written else found.notes)  # the first sentence on texts names their column
-    notes = (f"The labels are in the column {table.label!r}.", *found.notes, *said)
+    said += [] if written else _copies_note(rest, labels)
+    said += [f"Not learned from, being called labels: {listed(table.labels_too)}."] if table.labels_too else []
+    notes = (f"The labels are in the column {table.label!r}.", *found.notes, *said, *_missing_note(labels))
     return replace(dataset, kind=kind, shown=found.shown[0], notes=notes, described=described)
 
 
@@ -78,6 +82,30 @@ def _pictures(table: Table, column: str, name: str, labels: np.ndarray, truth: n
     notes += [f"Columns not used: {listed(others)}."] if others else []
     listing = Listing(sources, ids, labels.tolist(), None if truth is None else truth.tolist())
     return picture_dataset(name, listing, notes=notes)
+
+
+def _copies_note(table: Table, labels: np.ndarray) -> list[str]:
+    """A sentence on columns that tell every label, as a second spelling of it does, where there are any."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    told = []
+    for name, column in zip(table.names, table.arrow.columns, strict=True):
+        if len(column.unique()) == len(classes):
+            _, at = np.unique([str(cell) for cell in column.to_pylist()], return_inverse=True)
+            told += [name] if len(np.unique(at * len(classes) + codes)) == len(classes) else []
+    if not told:
+        return []
+    return [
+        f"The label of every row can be told from {listed(told, 5)} alone. If that was made from the labels, leave it "
+        "out: what is learned from it finds no wrong label."
+    ]
+
+
+def _missing_note(labels: np.ndarray) -> list[str]:
+    """A sentence on labels that read like a missing one, where there are any."""
+    blank = [name for name in np.unique(labels).tolist() if name.strip().lower() in MISSING]
+    if not blank:
+        return []
+    return [f"The label {listed(blank)} counts as a class; leave its rows out if it says that there is no label."]
 
 
 def _refuse_judgements(table: Table) -> None:

@@ -16,6 +16,7 @@ from smallloss.errors import InputError
 _NEVER_SEEN = {"", "nan", "null", "none", "na"}
 CLEANLAB = ("is_label_issue", "label_score", "given_label", "predicted_label")  # first in examples.csv too
 EXPORTED = ("id", "label", "given_label", "weight", "split", "reason")  # in every table that `export` writes
+_LONGEST_ROW = 1 << 26  # bytes
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
@@ -28,16 +29,17 @@ def read_table(path: str | Path) -> Any:
     import pyarrow as pa
     from pyarrow import parquet
 
+    ending = path.suffix.lower()
     try:
-        if path.suffix == ".parquet":
+        if ending == ".parquet":
             table = _without_views(parquet.read_table(path, partitioning=None))
-        elif path.suffix == ".csv":
+        elif ending == ".csv":
             table = _read_csv(path)
         else:
             raise InputError(f"{path} is neither .csv nor .parquet; give the table in one of these.")
     except (pa.ArrowException, OSError) as error:
         advice = "; save it in UTF-8" if "UTF8" in str(error) else ""
-        raise InputError(f"{path} cannot be read as a {path.suffix[1:]} file: {error}{advice}") from error
+        raise InputError(f"{path} cannot be read as a {ending[1:]} file: {error}{advice}") from error
     for name in table.column_names:
         if table.column_names.count(name) > 1:
             raise InputError(f"{path} has more than one column named {name!r}; rename one of them.")
@@ -66,7 +68,7 @@ def _read_csv(path: Path) -> Any:
 
     table = arrow_csv.read_csv(
         path,
-        read_options=arrow_csv.ReadOptions(use_threads=False),  # only then are faulty rows numbered
+        read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_LONGEST_ROW),  # threads do not number rows
         parse_options=arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
         convert_options=arrow_csv.ConvertOptions(
             column_types={name: pa.string() for name in header}, null_values=[""], strings_can_be_null=True
@@ -113,7 +115,7 @@ def read_rows(path: Path, limit: int | None = None) -> list[list[str]]:
                 if len(rows) == limit:
                     break
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} cannot be read as a csv file in UTF-8: {error}") from error
+        raise InputError(f"{path} cannot be read as a csv file in UTF-8: {error}; save it in UTF-8") from error
     except csv.Error as error:
         _refuse_separator(path, _first_line(path))
         raise InputError(f"{path} cannot be read as a csv file in UTF-8: {error}") from error

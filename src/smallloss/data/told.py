@@ -104,18 +104,19 @@ def read_matrix(path: str | Path) -> tuple[np.ndarray, tuple[str, ...] | None]:
     its columns.
     """
     path = require_file(path, "matrix")
-    if path.suffix == ".npy":
+    ending = path.suffix.lower()
+    if ending == ".npy":
         T = read_npy(path)
         if T.ndim != 2 or T.shape[0] != T.shape[1] or T.dtype.kind not in "iuf":
             raise InputError(
                 f"{path} holds {T.dtype} of shape {T.shape}; a matrix of numbers has c rows and c columns."
             )
         return _finite(T.astype(np.float64), path), None
-    if path.suffix == ".parquet":
+    if ending == ".parquet":
         table = read_table(path)
         columns = [[str(cell) for cell in column.to_pylist()] for column in table.columns]
         rows = [table.column_names, *map(list, zip(*columns, strict=True))]
-    elif path.suffix == ".csv":
+    elif ending == ".csv":
         rows = [[cell.strip() for cell in row] for row in read_rows(path)]
     else:
         raise InputError(f"{path} is not a .csv, .npy or .parquet file; give the matrix in one of these.")

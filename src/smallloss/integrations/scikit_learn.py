@@ -19,8 +19,9 @@ from smallloss.engine.inference import predict_probabilities
 from smallloss.engine.task import Task, pick_device
 from smallloss.knobs import whole
 from smallloss.methods.settings import settings_for
-from smallloss.methods.small_loss import Noise
-from smallloss.methods.unknown_noise import learn_noise, verdict_of
+from smallloss.methods.unknown_noise import learn_noise
+from smallloss.noise.model import NoiseModel
+from smallloss.noise.verdict import judge
 
 
 class RSLClassifier(ClassifierMixin, BaseEstimator):
@@ -88,16 +89,16 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
         rate = self.noise_rate
         if isinstance(rate, Mapping):
             rate = dict(zip(label_names(list(rate)).tolist(), rate.values(), strict=True))
-        found = learn_noise(task, settings) if rate is None else None
-        noise = Noise(rate) if found is None else found.noise
+        told = NoiseModel.given(dataset.classes, rate)
+        noise = told if told.is_known else learn_noise(task, settings)
         learned = methods.train(self.method, task, settings, noise)
         self.classes_ = classes
         self._network, self._seen = learned.fitted.network, Seen.of(dataset)
         self.network_ = self._network.module
         self.selection_ = chosen = learned.selection
         self.noise_rate_ = None if chosen is None else chosen.quota.noise_rate
-        self.estimate_ = None if found is None else found.estimate
-        self.verdict_ = None if chosen is None else verdict_of(noise, found, chosen)
+        self.estimate_ = noise if noise.is_estimated else None
+        self.verdict_ = None if chosen is None else judge(chosen, noise)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:

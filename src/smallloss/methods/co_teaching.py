@@ -13,8 +13,9 @@ from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.settings import Settings
-from smallloss.methods.small_loss import Learned, Noise, overall_rate, refuse_one_module
+from smallloss.methods.small_loss import Learned, overall_rate, refuse_one_module
 from smallloss.methods.supervised import Supervised
+from smallloss.noise.model import NoiseModel
 
 NAME = "Co-teaching"
 NEEDS = "noise rate"
@@ -59,7 +60,7 @@ def refuse(settings: Settings) -> None:
     refuse_one_module(settings.net, "co_teaching needs two networks")
 
 
-def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
     rate = overall_rate(task, settings, noise)
     return Learned("co_teaching", fit(task, CoTeaching(task, "co_teaching", task.train, settings, rate)))

@@ -5,8 +5,9 @@ import numpy as np
 from smallloss.engine.task import Task
 from smallloss.methods.cross import out_of_sample
 from smallloss.methods.settings import CPU, FAST, PAPER, Settings
-from smallloss.methods.small_loss import Learned, Noise, chosen, retrain, warm_up
+from smallloss.methods.small_loss import Learned, chosen, retrain, warm_up
 from smallloss.noise.confident import label_issues
+from smallloss.noise.model import NoiseModel
 
 NAME = "Confident learning"
 RECIPES = {"paper": {"rsl": PAPER}, "fast": {"rsl": FAST}, "cpu": {"rsl": CPU}}  # what is left is learnt as RSL does
@@ -14,7 +15,7 @@ NEEDS = None  # it counts its own rates
 COSTS = "two trainings on a half each, and one on what was kept"
 
 
-def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Predictions out of sample by two half-trainings; the confident joint says how many to remove of each label."""
     rows, labels = task.train, task.dataset.labels
     probabilities = np.asarray(np.nanmean(out_of_sample(task, settings), axis=0, dtype=np.float64))

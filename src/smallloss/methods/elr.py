@@ -15,8 +15,9 @@ from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, Noise
+from smallloss.methods.small_loss import Learned
 from smallloss.methods.supervised import Supervised
+from smallloss.noise.model import NoiseModel
 
 NAME = "ELR"
 NEEDS = None
@@ -56,6 +57,6 @@ class EarlyLearning(Supervised):
         return batch.mean(cross_entropy(logits, batch.y, reduction="none") + self.own.strength * away)
 
 
-def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """One fresh network on all examples."""
     return Learned("elr", fit(task, EarlyLearning(task, "elr", task.train, settings)))

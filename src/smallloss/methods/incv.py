@@ -14,7 +14,8 @@ from smallloss.knobs import knob
 from smallloss.methods import co_teaching
 from smallloss.methods.cross import NEITHER, Pick, cross_predict, deal
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, Noise, chosen, refuse_one_module, warm_up
+from smallloss.methods.small_loss import Learned, chosen, refuse_one_module, warm_up
+from smallloss.noise.model import NoiseModel
 
 NAME = "INCV"
 NEEDS = None
@@ -62,7 +63,7 @@ def refuse(settings: Settings) -> None:
     refuse_one_module(settings.net, "incv needs two networks")
 
 
-def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Rounds need no state: those that a stopped run has finished come from their checkpoints."""
     labels, rate = task.dataset.labels, None
     S, C, said = np.array([], np.int64), task.train, np.zeros((len(labels), task.classes))

@@ -14,7 +14,8 @@ from smallloss.engine.task import Task
 from smallloss.knobs import knob
 from smallloss.methods import co_teaching
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, Noise, overall_rate, refuse_one_module
+from smallloss.methods.small_loss import Learned, overall_rate, refuse_one_module
+from smallloss.noise.model import NoiseModel
 
 NAME = "JoCoR"
 NEEDS = "noise rate"
@@ -55,6 +56,6 @@ def refuse(settings: Settings) -> None:
     refuse_one_module(settings.net, "jocor needs two networks")
 
 
-def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
     return Learned("jocor", fit(task, JoCoR(task, "jocor", task.train, settings, overall_rate(task, settings, noise))))

@@ -2,7 +2,8 @@
 
 from smallloss.engine.task import Task
 from smallloss.methods.settings import CPU, FAST, PAPER, Settings
-from smallloss.methods.small_loss import Learned, Noise, choose, retrain, warm_up
+from smallloss.methods.small_loss import Learned, choose, retrain, warm_up
+from smallloss.noise.model import NoiseModel
 
 NAME = "RSL"
 NEEDS = "noise rate"
@@ -10,7 +11,7 @@ COSTS = "plain training, and one more on what was kept"
 RECIPES = {"paper": PAPER, "fast": FAST, "cpu": CPU}
 
 
-def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Algorithm 1, whole."""
     stage1 = warm_up(task, settings)  # lines 1-7
     assert stage1.ledger is not None

@@ -11,7 +11,8 @@ from smallloss.engine.task import Task
 from smallloss.errors import InputError
 from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
 from smallloss.methods.settings import CPU, FAST, PAPER, Settings
-from smallloss.methods.small_loss import Learned, Noise, choose, refuse_one_module, warm_up
+from smallloss.methods.small_loss import Learned, choose, refuse_one_module, warm_up
+from smallloss.noise.model import NoiseModel
 
 NAME = "RSL_WM"
 NEEDS = "noise rate"
@@ -54,7 +55,7 @@ def refuse(settings: Settings) -> None:
         refuse_one_module(settings.last_net, f"mixmatch.networks={networks} needs networks")
 
 
-def train(task: Task, settings: Settings, noise: Noise) -> Learned:
+def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """D_sel_WM = Weighted_MixMatch(D_sel, D_u): Algorithm 1 with its last line replaced."""
     stage1 = warm_up(task, settings)
     assert stage1.ledger is not None

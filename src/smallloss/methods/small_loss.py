@@ -1,7 +1,6 @@
 """Algorithm 1, lines 1-14: train on everything, keep the ledger, rank class by class, select."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,23 +15,9 @@ from smallloss.engine.task import Task
 from smallloss.errors import InputError
 from smallloss.methods.settings import Settings
 from smallloss.methods.supervised import Supervised
-from smallloss.noise.answers import found_wrong, pin
-from smallloss.noise.choose import select
+from smallloss.noise.choose import select_by
+from smallloss.noise.model import NoiseModel
 from smallloss.record.run import RELABELLED
-
-
-@dataclass(frozen=True)
-class Noise:
-    """What is known of the noise: rates per observed class, or T; and the prior."""
-
-    noise_rate: float | Sequence[float] | np.ndarray | Mapping[Any, float] | None = None
-    transition: np.ndarray | None = None
-    prior: np.ndarray | Mapping[Any, float] | str | None = None
-    upper: np.ndarray | None = None  # where the rates are estimates: how high they may be
-
-    @property
-    def is_known(self) -> bool:
-        return self.noise_rate is not None or self.transition is not None
 
 
 @dataclass
@@ -95,7 +80,7 @@ def warm_up(task: Task, settings: Settings) -> Fitted:
 def choose(
     task: Task,
     settings: Settings,
-    noise: Noise,
+    noise: NoiseModel,
     score: np.ndarray,
     *,
     index: np.ndarray | None = None,
@@ -103,24 +88,12 @@ def choose(
 ) -> Selection:
     """Lines 8-14: class by class, the num(i) examples with the smallest score, of the training part or `index`."""
     rows = task.train if index is None else index
-    names, labels = np.array(task.dataset.classes), task.dataset.labels[rows]
-    how, answers = settings.criterion, {at: task.pins[row] for at, row in enumerate(rows.tolist()) if row in task.pins}
-    return select(
-        pin(score[rows], labels, answers),
-        names[labels],
-        known_wrong=found_wrong(labels, answers),
-        classes=names,
-        noise_rate=noise.noise_rate,
-        upper=noise.upper,
-        transition=noise.transition,
-        prior=noise.prior,
-        beta=how.beta if beta is None else beta,
-        gamma=how.gamma,
-        kappa=how.kappa,
-        weight_max=how.weight_max,
-        rounding=how.rounding,
-        class_size=how.class_size,
-    )
+    how = settings.criterion
+    answers = {at: task.pins[row] for at, row in enumerate(rows.tolist()) if row in task.pins}
+    return select_by(
+        noise, score[rows], task.dataset.labels[rows], how if beta is None else replace(how, beta=beta),
+        classes=np.array(task.dataset.classes), answers=answers,
+    )  # fmt: skip
 
 
 def chosen(task: Task, settings: Settings, suspicion: np.ndarray, removed: np.ndarray) -> tuple[Selection, np.ndarray]:
@@ -131,10 +104,10 @@ def chosen(task: Task, settings: Settings, suspicion: np.ndarray, removed: np.nd
     score[rows] += removed
     of, gone = (np.bincount(some, minlength=task.classes) for some in (labels, labels[removed]))
     rate = np.minimum(gone, of - 1) / np.maximum(of, 1)  # of a class that is gone as a whole one is named as kept
-    return choose(task, settings, Noise(np.maximum(rate, 0)), score, beta=0.0), score
+    return choose(task, settings, NoiseModel(noise_rate=np.maximum(rate, 0)), score, beta=0.0), score
 
 
-def overall_rate(task: Task, settings: Settings, noise: Noise) -> float:
+def overall_rate(task: Task, settings: Settings, noise: NoiseModel) -> float:
     """The rates of the observed classes, weighted by how many examples carry each label."""
     quota = choose(task, settings, noise, np.zeros(len(task.dataset))).quota
     return float(np.average(quota.noise_rate, weights=quota.n))

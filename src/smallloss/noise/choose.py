@@ -1,23 +1,23 @@
 """`sl.select`: what is told of scores, rates, T and prior, checked; what nobody knows, estimated; then selected."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from smallloss.criterion.labels import by_class, encode, encode_among, require_one_order
+from smallloss.criterion.labels import encode, encode_among, require_one_order
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.quota import ClassSize, Gamma, Rounding
-from smallloss.criterion.selection import KAPPA, Selection, select_codes
-from smallloss.criterion.transition import noise_rate as rates_from_transition
-from smallloss.criterion.transition import prior_from_labels, validate
+from smallloss.criterion.selection import Selection, select_codes
+from smallloss.criterion.settings import KAPPA, Criterion
 from smallloss.errors import InputError
 from smallloss.knobs import to_numpy
-from smallloss.noise.estimate import estimate
+from smallloss.noise.answers import found_wrong, pin
+from smallloss.noise.estimate import count
+from smallloss.noise.model import NoiseModel
 from smallloss.noise.probabilities import matrices_of
 from smallloss.noise.verdict import judge
-
-_DIGITS = 12  # of a noise rate
 
 
 def select(
@@ -64,43 +64,46 @@ def select(
     notes: list[str] = []
     values = _mean_loss(score, notes) if isinstance(score, LossLedger) else np.array(to_numpy(score), np.float64)
     if classes is None:
-        classes, class_index = encode(labels)
+        classes, codes = encode(labels)
         if transition is not None:
             require_one_order(classes)
     else:
-        classes, class_index = encode_among(labels, classes)
-    names = classes.tolist()
-    labelled = np.bincount(class_index, minlength=len(classes))
-    found = None
-    if noise_rate is None and transition is None and probabilities is not None:
-        found = estimate(probabilities, classes[class_index], classes=names)
-        noise_rate, upper = found.noise_rate, found.upper
-        prior = found.prior if prior is None else prior
-        notes += [f"The noise rates are estimated: {found.evidence}", *found.notes]
-    p = prior_of(prior, transition, labelled, names, notes)
-    chosen = select_codes(
-        values,
-        class_index,
-        classes,
-        rates_of(noise_rate, transition, p, names, notes),
-        p,
-        upper=by_class("upper", upper, names, notes),
-        known_wrong=known_wrong,
-        beta=beta,
-        gamma=gamma,
-        kappa=kappa,
-        weight_max=weight_max,
-        rounding=rounding,
-        class_size=class_size,
+        classes, codes = encode_among(labels, classes)
+    noise = NoiseModel.given(classes.tolist(), noise_rate, transition, prior, upper)
+    matrices = None if probabilities is None else _of_these(matrices_of(probabilities), len(codes), len(classes))
+    if matrices is not None and not noise.is_known:
+        found = count(matrices, codes.astype(np.int64), classes.tolist())
+        notes += [f"The noise rates are estimated: {found.evidence}"]
+        noise = replace(found, towards=noise.prior, notes=[*found.notes, *noise.notes])
+    how = Criterion(
+        beta=beta, gamma=gamma, kappa=kappa, weight_max=weight_max, rounding=rounding, class_size=class_size
     )
-    chosen = replace(
+    chosen = select_by(noise, values, codes, how, classes=classes, known_wrong=known_wrong)
+    return replace(
         chosen,
         notes=(*notes, *chosen.notes),
-        probability=probability_of_label(probabilities, class_index, len(classes)),
-        transition=None if transition is None else validate(transition),
-        estimated=found,
+        probability=None if matrices is None else _of_label(matrices, codes),
+        verdict=judge(chosen, noise),
     )
-    return replace(chosen, verdict=judge(chosen, estimate=found, transition=transition))
+
+
+def select_by(
+    noise: NoiseModel, score: np.ndarray, codes: np.ndarray, how: Criterion, *, classes: np.ndarray,
+    known_wrong: Any = None, answers: Mapping[int, int] | None = None,
+) -> Selection:  # fmt: skip
+    """`select` where labels are codes already. `answers`, row -> its true class by hand, or NONE, are respected."""
+    if answers:
+        score, known_wrong = pin(score, codes, answers), found_wrong(codes, answers)
+    known = noise.of(codes)
+    chosen = select_codes(
+        score, codes, known.noise_rate, known.prior, known.upper, how, known_wrong=known_wrong, classes=classes
+    )
+    return replace(
+        chosen,
+        notes=(*known.notes, *chosen.notes),
+        transition=None if noise.is_estimated else noise.transition,
+        estimated=noise if noise.is_estimated else None,
+    )
 
 
 def _mean_loss(ledger: LossLedger, notes: list[str]) -> np.ndarray:
@@ -114,53 +117,14 @@ def _mean_loss(ledger: LossLedger, notes: list[str]) -> np.ndarray:
     return ledger.mean_loss
 
 
-def rates_of(noise_rate: Any, transition: Any, prior: Any, names: list[Any], notes: list[str]) -> Any:
-    """eta of each class: as given, or from T and the prior."""
-    if noise_rate is not None and transition is not None:
-        raise InputError("noise_rate and transition both say how many labels are wrong: give one of them.")
-    if noise_rate is not None:
-        return by_class("noise_rate", noise_rate, names, notes)
-    if transition is not None:
-        # A class that T and the counts leave without a right label has rate 1: nothing of it is kept, and that
-        # is said, but it must not end the run. Sums of T leave an error in the last digit, which truncation shows: the
-        # authors' counts come out without it.
-        rates = np.round(rates_from_transition(transition, prior), _DIGITS)
-        return np.minimum(rates, np.nextafter(1.0, 0.0))
-    raise InputError(
-        "The noise rate is not known: give noise_rate= (share of wrong labels), transition=, or out-of-sample "
-        "probabilities=, from which it is estimated."
-    )
+def _of_these(matrices: list[np.ndarray], n: int, c: int) -> list[np.ndarray]:
+    if matrices[0].shape != (n, c):
+        raise InputError(f"probabilities have shape {matrices[0].shape}: expected ({n}, {c}).")
+    return matrices
 
 
-def prior_of(
-    prior: Any, transition: Any, labelled: np.ndarray, names: list[Any], notes: list[str]
-) -> np.ndarray | None:
-    """p of each class: as given, or from T and the label counts; None where nobody knows it."""
-    if transition is not None and len(validate(transition)) != len(names):
-        raise InputError(f"transition is for {len(transition)} classes, but the labels have {len(names)}.")
-    if isinstance(prior, str):
-        if prior != "uniform":
-            raise InputError(f'prior is {prior!r}: the only word for it is "uniform".')
-        return np.full(len(names), 1 / len(names))
-    if prior is not None:
-        shares = np.asarray(by_class("prior", prior, names, notes), np.float64)
-        if hasattr(prior, "items") and shares.sum() > 0:
-            # Eq. 2 only knows ratios: the share of a class that no example carries goes to the others
-            shares *= sum(share for _, share in prior.items()) / shares.sum()
-        return shares
-    if transition is not None:
-        return prior_from_labels(transition, labelled)
-    notes.append("The prior is unknown (how frequent the true classes are), so the classes are not balanced.")
-    return None
-
-
-def probability_of_label(probabilities: Any, class_index: np.ndarray, c: int) -> np.ndarray | None:
+def _of_label(matrices: list[np.ndarray], codes: np.ndarray) -> np.ndarray:
     """Of each example, the mean probability of the label it carries; NaN for one that was never scored."""
-    if probabilities is None:
-        return None
-    matrices = matrices_of(probabilities)
-    if matrices[0].shape != (len(class_index), c):
-        raise InputError(f"probabilities have shape {matrices[0].shape}: expected ({len(class_index)}, {c}).")
-    told = np.array([P[np.arange(len(class_index)), class_index] for P in matrices], np.float64)
+    told = np.array([P[np.arange(len(codes)), codes] for P in matrices], np.float64)
     many = (~np.isnan(told)).sum(axis=0)
     return np.minimum(np.nansum(told, axis=0) / np.where(many > 0, many, np.nan), 1)

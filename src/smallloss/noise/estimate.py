@@ -6,7 +6,7 @@ networks differ one of them errs, so that d_k / 2 of the contradictions say noth
 M_k - d_k / 2. Where wrong labels sit on hard examples it may be M_k. Nothing sees mistakes that networks learn.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import sqrt
 from typing import Any
 
@@ -16,62 +16,17 @@ from scipy.stats import beta, norm
 
 from smallloss.criterion.selection import SAFETY_LEVEL
 from smallloss.errors import InputError
+from smallloss.noise.model import NoiseModel
 from smallloss.noise.probabilities import Codes, Flags, Matrix, matrices_of, named, predictions
-from smallloss.words import counted, listed, one_line, percent
+from smallloss.words import counted, listed, percent
 
 Vector = NDArray[np.float64]
 
 CHANCE = 0.001  # how rarely labels dealt out at random may look as if predictions told something of them
 LARGEST = 1 - 1e-6  # rates stay below 1
-SHOWN = 5
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """noise_rate[k], the share of wrong ones among the examples labelled k, with the `level` interval low, high.
-
-    transition has a row for each true class, prior is the true class distribution; with the rates they agree exactly
-    through the bridge η_k = 1 - p_k T_kk / sum_i p_i T_ik.
-    """
-
-    classes: list[Any]
-    noise_rate: Vector
-    low: Vector
-    high: Vector
-    upper: Vector  # of the best guess and its sampling error alone (80 %): what a selection stays below
-    transition: Matrix
-    prior: Vector
-    contradicted: Vector  # M_k
-    differ: Vector | None  # d_k; None where no example was predicted twice
-    sure: Vector  # s_k
-    overall: tuple[float, float, float]  # rate, low and high of all labels together
-    tells_nothing: bool  # the predictions agree with the labels no more than chance would
-    evidence: str
-    notes: list[str]
-    level: float
-
-    def __repr__(self) -> str:
-        noisiest = np.argsort(-self.noise_rate, kind="stable")[:SHOWN]
-        ends = [[percent(one[k], 0) for one in (self.noise_rate, self.low, self.high)] for k in noisiest]
-        said = [
-            f"{one_line(str(self.classes[k]))} {a} ({b} to {c})" for k, (a, b, c) in zip(noisiest, ends, strict=True)
-        ]
-        rest = [f"{len(self.classes) - SHOWN:,} more with smaller rates"] if len(self.classes) > SHOWN else []
-        return f"<Estimate of noise rates, {percent(self.level, 0)} intervals: {', '.join(said + rest)}>"
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
-        return {name: one.tolist() if isinstance(one, np.ndarray) else one for name, one in vars(self).items()}
-
-    @classmethod
-    def from_saved(cls, facts: dict[str, Any]) -> "Estimate":
-        """What `to_dict` gave, as it was."""
-        plain = ("classes", "overall", "notes")
-        vectors = {k: np.array(v) for k, v in facts.items() if isinstance(v, list) and k not in plain}
-        return cls(**facts | vectors | {"overall": tuple(facts["overall"])})
-
-
-def estimate(probabilities: Any, labels: Any, *, classes: Any = None, level: float = 0.9) -> Estimate:
+def estimate(probabilities: Any, labels: Any, *, classes: Any = None, level: float = 0.9) -> NoiseModel:
     """η_k is s_k, but at least both_k and at most M_k - d_k / 2; its interval is [min(s_k - d_k / 2, both_k), M_k].
 
     `probabilities` are out of sample: one (n, c) matrix or several, of networks that each left the example out; a row
@@ -81,8 +36,12 @@ def estimate(probabilities: Any, labels: Any, *, classes: Any = None, level: flo
     if not 0 < level < 1:
         raise InputError(f"level is the share of intervals that hold the truth, between 0 and 1; it was {level}.")
     matrices = matrices_of(probabilities)
+    return count(matrices, *named(labels, classes, *matrices[0].shape), level)
+
+
+def count(matrices: Sequence[np.ndarray], codes: Codes, classes: list[Any], level: float = 0.9) -> NoiseModel:
+    """`estimate` of what was checked already: labels are codes of the classes, which are the columns."""
     n, c = matrices[0].shape
-    codes, names = named(labels, classes, n, c)
     predicted, sure = (np.array(each) for each in zip(*map(predictions, matrices), strict=True))
     there = predicted >= 0
     size = _count(np.asarray(there.any(axis=0)), codes, c)
@@ -102,8 +61,8 @@ def estimate(probabilities: Any, labels: Any, *, classes: Any = None, level: flo
     joint, nothing = _agreeing(table, size[:c] / size[c], rate[:c]), _is_chance(table, float(size[c]))
     prior = joint.sum(axis=1)
     overall, said = (float(rate[c]), float(low[c]), float(high[c])), (float(M[c]), None if d is None else float(d[c]))
-    return Estimate(
-        classes=names,
+    return NoiseModel(
+        classes=classes,
         noise_rate=rate[:c],
         low=low[:c],
         high=high[:c],
@@ -116,8 +75,9 @@ def estimate(probabilities: Any, labels: Any, *, classes: Any = None, level: flo
         overall=overall,
         tells_nothing=nothing,
         evidence=_evidence(len(matrices), *said, *overall[1:]),
-        notes=_notes([names[k] for k in np.flatnonzero(size[:c] == 0)], *said, nothing, int(n - size[c])),
+        notes=_notes([classes[k] for k in np.flatnonzero(size[:c] == 0)], *said, nothing, int(n - size[c])),
         level=level,
+        source="estimated",
     )
 
 

@@ -12,8 +12,8 @@ from smallloss.criterion.theory import NAMES_SHOWN, Theory, theory_of
 from smallloss.criterion.transition import Matrix, column_dominance
 from smallloss.errors import InputError
 from smallloss.noise.answers import PROMISE, Labelled
-from smallloss.noise.estimate import Estimate
 from smallloss.noise.intervals import Interval
+from smallloss.noise.model import NoiseModel
 from smallloss.words import listed, percent, quoted
 
 Word = Literal["unchecked", "checked", "do not trust"]
@@ -107,14 +107,13 @@ def check(T: ArrayLike, classes: Sequence[str] | None = None) -> Judgement:
 
 def judge(
     selection: Labelled,
+    noise: NoiseModel | None = None,
     *,
-    estimate: Estimate | None = None,
-    transition: ArrayLike | None = None,
     checked: Checked | None = None,
     promise: float = PROMISE,
     learnt_from: int = 0,
 ) -> Judgement:
-    """One verdict on all kept labels together, with T given, estimated or neither, with answers or without.
+    """One verdict on all kept labels together, by T as it was said or by an estimate, with answers or without.
 
     Red without answers: where the network tells nothing, or where more of the kept than the promise leaves room for
     carry labels whose ranking breaks (by the T given, or by the low ends of the estimated rates). Answers outrank that.
@@ -122,7 +121,9 @@ def judge(
     """
     require_promise(promise)
     names = [str(name) for name in selection.classes.tolist()]
-    theory = None if transition is None else theory_of(transition, names)
+    estimate = noise if noise is not None and noise.is_estimated else None
+    T = None if noise is None or estimate is not None else noise.transition
+    theory = None if T is None else theory_of(T, names)
     kept = np.bincount(selection.class_index[selection.mask], minlength=len(names))
     refuted, reasons = _refuted(kept, names, estimate, theory, promise)
     facts: dict[str, Any] = {
@@ -184,7 +185,7 @@ def _answered(checked: Checked, promise: float, refuted: str) -> tuple[Word, str
 
 
 def _refuted(
-    kept: np.ndarray, names: list[str], estimate: Estimate | None, theory: Theory | None, promise: float
+    kept: np.ndarray, names: list[str], estimate: NoiseModel | None, theory: Theory | None, promise: float
 ) -> tuple[str, list[str]]:
     """Why noisy labels alone forbid trust ("" if they do not), and what else speaks against the kept labels."""
     if not kept.any():
@@ -206,7 +207,7 @@ def _refuted(
     return "", (broken if failing else []) + errs
 
 
-def _at_low_end(estimate: Estimate) -> Matrix:
+def _at_low_end(estimate: NoiseModel) -> Matrix:
     """T as it would be if of every label no more were wrong than the low end of its rate says."""
     joint = estimate.prior[:, None] * estimate.transition
     labelled = joint.sum(axis=0)

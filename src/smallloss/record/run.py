@@ -16,7 +16,7 @@ from smallloss.data.table_files import as_cell
 from smallloss.errors import InputError
 from smallloss.files import write_json, write_npz
 from smallloss.noise.accuracy import TrueAccuracy
-from smallloss.noise.estimate import Estimate
+from smallloss.noise.model import NoiseModel
 from smallloss.noise.verdict import Judgement, judge
 from smallloss.record.examples import HELD_OUT, TRAIN, Examples, Part
 from smallloss.record.folder import read_config
@@ -69,7 +69,7 @@ class Run:
     history: list[dict[str, Any]]
     settings: dict[str, Any]
     notes: list[str] = field(default_factory=list)
-    estimate: Estimate | None = None  # of the noise rates, where nobody knew them
+    noise: NoiseModel = field(default_factory=NoiseModel)  # as it was known before anybody answered
     ledger: LossLedger | None = None  # of the evidence: its curves are drawn
     shipped: Shipped | None = None  # where there was a choice
     dataset: Dataset | None = None  # what can be shown of the examples; None where the data is gone
@@ -80,6 +80,11 @@ class Run:
     @property
     def name(self) -> str:
         return str(self.settings["data"]["name"]) if self.dataset is None else self.dataset.name
+
+    @property
+    def estimate(self) -> NoiseModel | None:
+        """Of the noise rates, where nobody knew them."""
+        return self.noise if self.noise.is_estimated else None
 
     @property
     def intervals(self) -> Mapping[str, Any] | None:
@@ -174,12 +179,12 @@ class Run:
             ledger = LossLedger.load(folder / _LEDGER)
             ledger.curves.start = saved["recorded_from"]
         epochs = [json.loads(line) for line in _lines(folder / _METRICS)]
-        examples, T = Examples.read(folder / EXAMPLES, classes), config.get("noise", {}).get("transition")
-        estimate = Estimate.from_saved(found | {"classes": classes}) if found and "overall" in found else None
+        examples = Examples.read(folder / EXAMPLES, classes)
+        noise = NoiseModel.read(config.get("noise", {}), found if found and "overall" in found else None, classes)
         if "verdict" in saved:
-            verdict = Judgement.from_saved(saved["verdict"], T, classes)
+            verdict = Judgement.from_saved(saved["verdict"], noise.transition, classes)
         else:
-            verdict = judge(examples.labelled(TRAIN), estimate=estimate, transition=T)
+            verdict = judge(examples.labelled(TRAIN), noise)
         return cls(
             examples=examples,
             noise_rate=selected["noise_rate"],
@@ -190,7 +195,7 @@ class Run:
             history=[row for stage in saved["stages"] for row in epochs if row["stage"] == stage],
             settings=config,
             notes=saved.get("notes", []),
-            estimate=estimate,
+            noise=noise,
             ledger=ledger,
             shipped=None if saved["shipped"] is None else Shipped(*saved["shipped"]),
             dataset=dataset,

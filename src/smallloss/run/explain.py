@@ -10,16 +10,16 @@ from smallloss.data.dataset import Dataset
 from smallloss.engine.task import Task
 from smallloss.methods.settings import Settings, get_preset
 from smallloss.models.small import LARGEST, SHRUNK
+from smallloss.noise.model import NoiseModel
 from smallloss.report.facts import printable
 from smallloss.run.files import net_name
-from smallloss.run.known_noise import Knowledge
 
 _THINGS = {"pictures": "pictures", "features": "rows of features", "text": "texts", "table": "rows"}
 _AS_ASKED = "as asked"
 
 
 def choices(
-    task: Task, settings: Settings, known: Knowledge, *, accuracy_on: str, asked: Mapping[str, Any]
+    task: Task, settings: Settings, noise: NoiseModel, *, accuracy_on: str, asked: Mapping[str, Any]
 ) -> dict[str, str]:
     """Name -> what it is, and why. `asked` are the wishes of the user by name, None where there was none."""
     chosen = {
@@ -31,7 +31,7 @@ def choices(
         "net": _net(task.dataset, settings, asked),
         "epochs": _epochs(settings, asked),
         "method": _method(asked["method"]),
-        "noise": _noise(known, asked),
+        "noise": _noise(noise, asked),
     }
     if asked["prior"] is not None:
         chosen["prior"] = f"{asked['prior'] if isinstance(asked['prior'], str) else 'by class'}, {_AS_ASKED}"
@@ -125,13 +125,13 @@ def _method(name: str) -> str:
     return f"{name} alone" if name == "cross_entropy" else f"{name}, compared with plain cross entropy"
 
 
-def _noise(known: Knowledge, asked: Mapping[str, Any]) -> str:
-    if known.noise.noise_rate is not None:
+def _noise(noise: NoiseModel, asked: Mapping[str, Any]) -> str:
+    if noise.noise_rate is not None:
         return "rates as given"
-    if known.noise.transition is not None:
-        if not known.is_of_drawn:
+    if noise.transition is not None:
+        if noise.source != "drawn":
             return "rates from the T given"
         prior = "the true class counts" if asked["prior"] is None else "the prior given"
-        return f"made on purpose ({known.drawn}), so the rates are known, from its T and {prior}"
+        return f"made on purpose ({noise.drawn}), so the rates are known, from its T and {prior}"
     why = _AS_ASKED if asked["estimate"] else "because none are given"
     return f"rates estimated, {why}: each half of the examples is judged by a network that learned from the other"

@@ -16,7 +16,6 @@ from smallloss.engine.classifier import MODEL, Classifier
 from smallloss.files import write_npz
 from smallloss.methods.settings import NETS, Settings, groups_of
 from smallloss.methods.small_loss import Learned
-from smallloss.methods.unknown_noise import NoiseFound
 from smallloss.models import build
 from smallloss.models.registry import weights_digest
 from smallloss.record.folder import RunFolder
@@ -27,9 +26,7 @@ DUPLICATES = "duplicates.csv"
 _DIGITS = 16  # of a digest: enough to tell the networks of one user apart
 
 
-def write_run(
-    folder: RunFolder, run: Run, classifier: Classifier, found: NoiseFound | None, features: np.ndarray
-) -> None:
+def write_run(folder: RunFolder, run: Run, classifier: Classifier, features: np.ndarray) -> None:
     """Everything but config.json, duplicates.csv, metrics.jsonl and the checkpoints, which were there before."""
     run.write(folder.path, features)
     classifier.save(folder / MODEL)
@@ -37,8 +34,8 @@ def write_run(
     if lost:
         columns = {"id": list(lost), "given_label": [one.label for one in lost.values()]}
         write_table(folder / "unreadable.csv", columns | {"reason": [one.reason for one in lost.values()]})
-    if found is not None:
-        write_npz(folder / "out_of_sample.npz", {"probabilities": found.probabilities.astype(np.float16)})
+    if run.noise.probabilities is not None:
+        write_npz(folder / "out_of_sample.npz", {"probabilities": run.noise.probabilities.astype(np.float16)})
     write_page(run, folder / "report.html")
 
 

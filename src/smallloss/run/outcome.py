@@ -1,6 +1,7 @@
 """What a run found, from what its methods learnt: the parts and the accuracies."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from smallloss.engine.inference import outputs
 from smallloss.engine.stage import Fitted
 from smallloss.engine.task import Task
 from smallloss.methods.settings import Settings
-from smallloss.methods.small_loss import Learned, Noise, choose
-from smallloss.methods.unknown_noise import NoiseFound
+from smallloss.methods.small_loss import Learned, choose
 from smallloss.models.ensemble import Ensemble
 from smallloss.noise.accuracy import TrueAccuracy, without_answers
+from smallloss.noise.model import NoiseModel
 from smallloss.record.examples import HELD_OUT, TRAIN, Part
 from smallloss.record.run import Accuracy
 from smallloss.run.files import net_name
@@ -30,7 +31,7 @@ def judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
     return baseline
 
 
-def parts_of(task: Task, settings: Settings, noise: Noise, evidence: Learned) -> list[Part]:
+def parts_of(task: Task, settings: Settings, noise: NoiseModel, evidence: Learned) -> list[Part]:
     """The training part as the method selected it; the held-out part ranked among itself, out of sample."""
     assert evidence.score is not None
     score = evidence.score
@@ -38,9 +39,7 @@ def parts_of(task: Task, settings: Settings, noise: Noise, evidence: Learned) ->
     parts = [Part(TRAIN, task.train, train)]
     if len(task.held_out):
         # Rates and prior as the training part had them: of a small class perhaps nobody is held out.
-        names, quota = train.classes.tolist(), train.quota
-        prior = None if quota.prior is None else dict(zip(names, quota.prior.tolist(), strict=True))
-        known = Noise(dict(zip(names, quota.noise_rate.tolist(), strict=True)), prior=prior, upper=noise.upper)
+        known = replace(noise, noise_rate=train.quota.noise_rate, prior=train.quota.prior, towards=None)
         apart = choose(task, settings, known, score, index=task.held_out, beta=evidence.beta)
         parts.append(Part(HELD_OUT, task.held_out, apart))
     return parts
@@ -67,24 +66,22 @@ def accuracy_of(task: Task, name: str, learned: Learned, true: ByTrueLabels | No
     return found
 
 
-def by_true_labels(task: Task, train: Selection, noise: Noise, found: NoiseFound | None) -> ByTrueLabels:
-    """An estimate, by what is known or was found of the noise; none where the truth is known, or nothing is told."""
-    told = found is None or not found.estimate.tells_nothing
+def by_true_labels(task: Task, train: Selection, noise: NoiseModel) -> ByTrueLabels:
+    """An estimate, by what is known of the noise; none where the truth is known, or nothing is told."""
+    more: dict[str, Any]
     rates, classes = np.asarray(train.quota.noise_rate, np.float64), len(train.classes)
-    more: dict[str, Any] = {"upper": None if noise.upper is None else np.fmax(noise.upper, rates)}
-    joint = None
-    if found is not None:
-        joint = found.estimate.prior[:, None] * found.estimate.transition
-        more = {"low": found.estimate.overall[1]}
-    elif noise.transition is not None:
-        prior = train.quota.prior
-        share = np.bincount(train.class_index, minlength=classes) / len(train.class_index) if prior is None else prior
-        joint = share[:, None] * noise.transition
+    if noise.is_estimated:
+        assert noise.overall is not None
+        joint, more = noise.joint(), {"low": noise.overall[1]}
+    else:
+        share = np.bincount(train.class_index, minlength=classes) / len(train.class_index)
+        joint = noise.joint(share if train.quota.prior is None else train.quota.prior)
+        more = {"upper": None if noise.upper is None else np.fmax(noise.upper, rates)}
 
     def estimate(rows: np.ndarray, predicted: np.ndarray) -> TrueAccuracy | None:
-        if task.dataset.true_labels is not None or not told:
+        if task.dataset.true_labels is not None or noise.tells_nothing:
             return None
-        halves = None if found is None else found.probabilities[:, rows].argmax(2)
+        halves = None if noise.probabilities is None else noise.probabilities[:, rows].argmax(2)
         return without_answers(task.dataset.labels[rows], predicted, rates, joint, halves=halves, **more)
 
     return estimate

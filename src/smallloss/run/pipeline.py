@@ -2,6 +2,7 @@
 
 import platform
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from smallloss.errors import InputError, TooFewError
 from smallloss.files import place
 from smallloss.knobs import said_again, whole
 from smallloss.methods.settings import Settings, idle, settings_for
-from smallloss.methods.small_loss import Noise, choose, retrain_relabelled, try_nets, try_views
-from smallloss.methods.unknown_noise import learn_noise, verdict_of
-from smallloss.noise.verdict import require_promise
+from smallloss.methods.small_loss import choose, retrain_relabelled, try_nets, try_views
+from smallloss.methods.unknown_noise import learn_noise
+from smallloss.noise.model import NoiseModel
+from smallloss.noise.verdict import judge, require_promise
 from smallloss.record.examples import Examples
 from smallloss.record.folder import RunFolder
 from smallloss.record.run import RELABELLED, Run
@@ -64,13 +66,13 @@ def start(asked: dict[str, Any]) -> CleanRun:
         ready.dataset, ready.train, ready.checks, seed=seed, device=where, path=asked["path"], workers=workers,
         deterministic=asked["deterministic"], pins=ready.pins,
     )  # fmt: skip
-    _refuse_now(task, chosen, method, ready.known.noise, given)
-    ready.known.notes += idle(changes, method)
+    _refuse_now(task, chosen, method, ready.noise)
+    ready.notes += idle(changes, method)
     config = _config(task, ready, chosen, method, {"source": place_of(data), "label": asked["label"], **seen})
     config |= {"options": said_again(clean, asked), "promise": asked["promise"]}
     if isinstance(asked["transition"], str | Path):
         config["given"] = ["--transition", str(place(asked["transition"]))]
-    config["chosen"] = choices(task, chosen, ready.known, accuracy_on=ready.accuracy_on, asked=asked)
+    config["chosen"] = choices(task, chosen, ready.noise, accuracy_on=ready.accuracy_on, asked=asked)
     if ready.alike:
         config["chosen"]["labels"] = ready.alike[0]
     with nullcontext() if out is None else RunFolder(out, config) as task.folder:
@@ -87,11 +89,11 @@ def start(asked: dict[str, Any]) -> CleanRun:
             return _run(task, method, chosen, ready, config, backbone, asked["ship"], relabel=asked["relabel"])
 
 
-def _refuse_now(task: Task, settings: Settings, method: str, noise: Noise, given: Noise) -> None:
+def _refuse_now(task: Task, settings: Settings, method: str, noise: NoiseModel) -> None:
     """What would be refused in training or after it; any rate does where none is known yet."""
     try_nets(task, settings)
     try_views(task, settings, method)
-    choose(task, settings, noise if noise.is_known else Noise(0.0, prior=given.prior), np.zeros(len(task.dataset)))
+    choose(task, settings, noise if noise.is_known else replace(noise, noise_rate=0.0), np.zeros(len(task.dataset)))
 
 
 def _config(task: Task, ready: Ready, settings: Settings, method: str, place: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +104,7 @@ def _config(task: Task, ready: Ready, settings: Settings, method: str, place: di
     return {
         "version": smallloss.__version__,
         "data": {"name": data.name, "fingerprint": data.fingerprint(), "examples": len(data), **place},
-        "noise": ready.known.describe(),
+        "noise": ready.noise.as_told(),
         "corrections": sorted(task.pins.items()),
         "method": method,
         "protocol": ready.protocol,
@@ -118,7 +120,7 @@ def _begin(folder: RunFolder, config: dict[str, Any], ready: Ready) -> None:
     """What stands in the folder, and is said, before anything is trained."""
     if folder.changed:
         config["chosen"]["changed"] = f"on the way: {folder.changed}."
-        ready.known.notes.append(f"Changed on the way: {folder.changed}.")
+        ready.notes.append(f"Changed on the way: {folder.changed}.")
     write_duplicates(folder, ready.dataset)
 
 
@@ -133,15 +135,14 @@ def _run(
     *,
     relabel: bool,
 ) -> CleanRun:
-    known, everywhere = ready.known, np.arange(len(task.dataset))
-    everything = {BASELINE: methods.train(BASELINE, task, settings, known.noise)}
-    found = None if known.noise.is_known else learn_noise(task, settings, known.noise)
-    noise = known.noise if found is None else found.noise
+    everywhere = np.arange(len(task.dataset))
+    everything = {BASELINE: methods.train(BASELINE, task, settings, ready.noise)}
+    noise = ready.noise if ready.noise.is_known else learn_noise(task, settings, ready.noise)
     if method != BASELINE:
         try:
             everything[method] = methods.train(method, task, settings, noise)
         except TooFewError as error:  # every example is judged all the same
-            known.notes.append(f"{error} The model is that of plain cross entropy.")
+            ready.notes.append(f"{error} The model is that of plain cross entropy.")
     learned = everything.get(method, everything[BASELINE])
     evidence = learned if learned.score is not None else judge_by_stage1(everything[BASELINE], settings)
     assert evidence.ledger is not None
@@ -151,7 +152,7 @@ def _run(
     if relabel:
         wrong = task.train[parts[0].selection.is_label_issue]
         everything[RELABELLED] = retrain_relabelled(task, settings, wrong, suggested[wrong])
-    true = by_true_labels(task, parts[0].selection, noise, found)
+    true = by_true_labels(task, parts[0].selection, noise)
     accuracies = [accuracy_of(task, name, one, true) for name, one in everything.items()]
     shipped = choose_shipped(accuracies, method, ship)
     final = learned if shipped is None else everything[shipped.method]
@@ -167,13 +168,13 @@ def _run(
         examples=examples.answered(task.pins),
         noise_rate=np.asarray(parts[0].selection.quota.noise_rate, np.float64),
         evidence=evidence.evidence,
-        verdict=verdict_of(noise, found, parts[0].selection, config["promise"]),
+        verdict=judge(parts[0].selection, noise, promise=config["promise"]),
         accuracies=accuracies,
         accuracy_on=ready.accuracy_on,
         history=[row for stage in stages_of(everything).values() for row in stage.history],
         settings=config,
-        notes=[*known.notes, *(() if found is None else found.estimate.notes), *parts[0].selection.notes],
-        estimate=None if found is None else found.estimate,
+        notes=[*ready.notes, *parts[0].selection.notes],
+        noise=noise,
         ledger=evidence.ledger,
         shipped=shipped,
         dataset=task.dataset,
@@ -183,5 +184,5 @@ def _run(
     if task.folder is not None:
         task.folder.add(options=config["options"], shipped=None if shipped is None else shipped._asdict())
         taught_by = features_of(task, everything[BASELINE].fitted.network)
-        write_run(task.folder, result, run.classifier, found, taught_by)
+        write_run(task.folder, result, run.classifier, taught_by)
     return run

@@ -24,12 +24,12 @@ from smallloss.engine.task import Check
 from smallloss.errors import InputError
 from smallloss.files import place
 from smallloss.methods.settings import settings_for
-from smallloss.methods.small_loss import Noise
 from smallloss.models.backbone import name_of
 from smallloss.models.registry import require_known
 from smallloss.noise import answers as by_hand
+from smallloss.noise.model import NoiseModel
 from smallloss.run.files import DUPLICATES
-from smallloss.run.known_noise import Knowledge, known_noise, of_part, without_official
+from smallloss.run.known_noise import DIGITS_DEFAULT, drawn_noise, of_rows, without_official
 from smallloss.words import counted
 
 
@@ -126,7 +126,8 @@ class Ready:
     """The data of a run, ready to be learnt from, and what is known of it."""
 
     dataset: Dataset
-    known: Knowledge
+    noise: NoiseModel
+    notes: list[str]
     train: np.ndarray
     checks: dict[str, Check]
     accuracy_on: str
@@ -137,7 +138,7 @@ class Ready:
 
 def make_ready(
     dataset: Dataset,
-    given: Noise,
+    given: NoiseModel,
     noise: str | None,
     corrections: str | Path | None,
     protocol: str | None,
@@ -149,20 +150,24 @@ def make_ready(
 ) -> Ready:
     """Draw the noise, read the answers, look for duplicates, divide. `given` is what the user says of the noise;
     `writes`: does the run have a folder to list duplicates in?"""
-    dataset, known = known_noise(dataset, noise, given, seed, is_default=is_demo)
+    drawn = DIGITS_DEFAULT if noise is None and is_demo and not given.is_known else noise
+    notes: list[str] = []
+    if drawn is not None:
+        dataset, given, words = drawn_noise(dataset, drawn, given, seed)
+        notes.append(words)
     pins = {} if corrections is None else read_corrections(corrections, dataset)
     if pins:
-        known.notes.append(by_hand.in_words(dataset.labels, pins))
+        notes.append(by_hand.in_words(dataset.labels, pins))
     alike = alike_note(dataset.classes)
-    known.notes += [*dataset.notes, *alike, *conflict_note(dataset, DUPLICATES if writes else "")]
-    told = dataset if known.drawn is not None else without_official(dataset)
+    notes += [*dataset.notes, *alike, *conflict_note(dataset, DUPLICATES if writes else "")]
+    told = dataset if drawn is not None else without_official(dataset)
     # The protocol paper may be asked for: official labels are what it validates with.
     divided = dataset if protocol == "paper" else told
     train, checks, accuracy_on, protocol = divide(divided, protocol, seed, dataset.groups)
     checks, by_answers = _as_answered(checks, divided, pins)
     accuracy_on = f"{accuracy_on.removesuffix(')')}; {by_answers})" if by_answers else accuracy_on
-    known.noise = Noise(prior=given.prior) if estimate else of_part(known, told, train)
-    return Ready(told, known, train, checks, accuracy_on, protocol, pins, alike)
+    given = given.without_rates() if estimate else of_rows(given, told, train)
+    return Ready(told, given, notes, train, checks, accuracy_on, protocol, pins, alike)
 
 
 def _as_answered(checks: dict[str, Check], dataset: Dataset, pins: Mapping[int, int]) -> tuple[dict[str, Check], str]:

@@ -1,0 +1,106 @@
+"""Data as strangers bring it: read for what it is, or refused in a sentence, and never misread in silence."""
+
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from smallloss.data import load
+from smallloss.errors import InputError
+
+NUM = ["1.5", "2.5", "3.5", "0.5", "7.25", "9.5"]
+LABEL = ["a", "b", "b", "a", "b", "a"]
+
+
+def rows(*columns, head, end="\n"):
+    return end.join([head, *map(",".join, zip(*columns, LABEL, strict=True))]) + end
+
+
+@pytest.mark.parametrize(
+    "text, width, said",
+    [
+        (rows(NUM, head="\ufeffnum,label", end="\r\n"), 1, "numbers (.*): 'num'"),
+        (rows(["3", "1", "2", "5", "4", "0"], NUM, head="Unnamed: 0,num,label"), 1, "left out .*: 'Unnamed: 0'"),
+        (rows([f"2024-01-0{k}" for k in range(1, 7)], head="day,label"), 1, "numbers (.*): 'day'"),
+        (rows([f"2024-01-0{k}T10:00:00Z" for k in range(1, 7)], head="at,label"), 1, "numbers (.*): 'at'"),
+        (rows(NUM, [f'"{n.replace(".", ",")}"' for n in NUM], head="num,x,label"), 1, "cells of 'x' .*'1,5'"),
+        (rows(NUM, [f"${n}" for n in NUM], head="num,cost,label"), 1, "cells of 'cost' look like numbers"),
+        (rows(NUM, LABEL, head="num,kind,label"), 3, "can be told from 'kind' alone"),
+        (rows(NUM, LABEL[::-1], head="num,given_label,label"), 1, "Not learned from, .*: 'given_label'"),
+        (rows(NUM, NUM, head="x,y,label"), 2, "numbers (.*): 'x', 'y'"),
+        (rows(NUM, head="num,label").replace(",b", ",NaN"), 1, "The label 'NaN' counts as a class"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("ending", ["csv", "CSV"])
+def test_a_table_is_read_for_what_it_is(tmp_path, text, width, said, ending):
+    (tmp_path / f"t.{ending}").write_bytes(text.encode())
+    data = load(tmp_path / f"t.{ending}")
+    assert data.inputs.shape == (6, width)
+    assert re.search(said, " ".join(data.notes))
+
+
+def test_a_cell_may_be_a_book(tmp_path):
+    texts = [f"word{k} " * 300_000 for k in range(4)]
+    (tmp_path / "t.csv").write_text("text,label\n" + "".join(f"{text},{k % 2}\n" for k, text in enumerate(texts)))
+    assert len(load(tmp_path / "t.csv")) == 4
+
+
+@pytest.mark.parametrize(
+    "content, sentence",
+    [
+        ("num,label\n1,größe\n".encode("latin-1"), "in UTF-8: .*; save it in UTF-8"),
+        (rows(NUM, head="num,label").encode("utf-16"), "in UTF-8: .*; save it in UTF-8"),
+        (b"label\na\nb\na\n", r"no column to learn from besides the labels\.$"),
+        (b"n,label\n0,a\n1,b\n2,a\n", "besides the labels; left out, being empty or different in every row: 'n'"),
+        (b"n,label\n1,a\n1,b\n1,a\n", "Nothing in .* tells one row from another"),
+        (b"text,label\nhello,a\nhello,b\nhello,a\n", "Nothing in .* tells one row from another"),
+        (b"path,label\nhttps://x.y/1.png,a\nhttps://x.y/2.png,b\nhttps://x.y/3.png,b\n", "holds addresses .*fetch the"),
+    ],
+)  # fmt: skip
+def test_a_table_that_tells_nothing_is_refused(tmp_path, content, sentence):
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(InputError, match=sentence):
+        load(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("names", [("x_train", "y_train", "x_test", "y_test"), ("images", "labels", "x_test", "y_test"),
+                                   ("train_images", "train_labels", "test_images", "test_labels")])  # fmt: skip
+def test_arrays_as_others_name_them(tmp_path, names):
+    arrays = dict(zip(names, (np.eye(4), [0, 1, 0, 1], np.eye(4)[:2], [1, 0]), strict=True))
+    np.savez(tmp_path / "a.npz", **arrays)
+    assert load(tmp_path / "a.npz").test.labels.tolist() == [1, 0]
+
+
+def draw(root, *places):
+    for k, place in enumerate(places):
+        path = root / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (32, 32), (40 * k, 0, 9)).save(path, "PNG")
+
+
+CLASSES = ("cat/0.png", "cat/1.png", "dog/0.png", "dog/1.png")
+
+
+def test_a_folder_as_an_archive_leaves_it(tmp_path):
+    """Beside train and test lie a readme, what a Mac packed, and labels; a photo that Pillow does not know is named."""
+    root = tmp_path / "set"
+    draw(root, *(f"{part}/{place}" for part in ("train", "test") for place in CLASSES))
+    for place in ("__MACOSX/train/cat/._0.png", "README.txt", "labels/all.txt", "train/cat/9.HEIC"):
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
+        (root / place).write_bytes(b"x")
+    data = load(root)
+    assert (data.classes, len(data), len(data.test)) == (("cat", "dog"), 4, 4)
+    assert list(data.unreadable) == ["train/cat/9.HEIC"]
+    assert "Not used, being neither train, val nor test: 'labels'." in data.notes
+    with pytest.raises(InputError, match=r"holds one folder only, 'set', .* give .*set\.$"):
+        load(tmp_path)
+
+
+def test_paths_written_on_windows(tmp_path):
+    draw(tmp_path, *CLASSES)
+    table = "path,label\n" + "".join(f"{place.replace('/', chr(92))},{place[:3]}\n" for place in CLASSES)
+    (tmp_path / "t.csv").write_text(table)
+    data = load(tmp_path / "t.csv")
+    assert data.inputs[:, 0, 0, 0].tolist() == [0, 40, 80, 120]
+    assert data.ids[0] == "cat\\0.png"
