@@ -10,7 +10,7 @@ from torch import nn
 
 from small import settings
 from smallloss.criterion.ledger import LossLedger
-from smallloss.data.seen import Seen
+from smallloss.data.new_examples import Seen
 from smallloss.engine import inference
 from smallloss.engine import stage as stages
 from smallloss.engine.limits import StepLimits, room
