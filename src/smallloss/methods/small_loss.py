@@ -16,8 +16,8 @@ from smallloss.engine.task import Task
 from smallloss.errors import InputError
 from smallloss.methods.presets import Settings
 from smallloss.methods.supervised import Supervised
-from smallloss.noise.choose import select_by
 from smallloss.noise.model import NoiseModel
+from smallloss.record.judge import select_rows
 from smallloss.record.run import RELABELLED
 
 
@@ -90,13 +90,13 @@ def choose(
     beta: float | None = None,
 ) -> Selection:
     """Lines 8-14: class by class, the num(i) examples with the smallest score, of the training part or `index`."""
-    rows = task.train if index is None else index
+    how, rows = criterion_of(settings, beta), task.train if index is None else index
+    return select_rows(task.dataset, rows, score, noise, how, task.pins)
+
+
+def criterion_of(settings: Settings, beta: float | None) -> Criterion:
     how = Criterion.of(vars(settings))
-    answers = {at: task.pins[row] for at, row in enumerate(rows.tolist()) if row in task.pins}
-    return select_by(
-        noise, score[rows], task.dataset.labels[rows], how if beta is None else replace(how, beta=beta),
-        classes=np.array(task.dataset.classes), answers=answers,
-    )  # fmt: skip
+    return how if beta is None else replace(how, beta=beta)
 
 
 def chosen(task: Task, settings: Settings, suspicion: np.ndarray, removed: np.ndarray) -> tuple[Selection, np.ndarray]:

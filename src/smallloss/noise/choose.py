@@ -73,7 +73,7 @@ def select(
     if matrices is not None and not noise.is_known:
         found = count(matrices, codes.astype(np.int64), classes.tolist())
         notes += [f"The noise rates are estimated: {found.evidence}"]
-        noise = replace(found, towards=noise.prior, notes=[*found.notes, *noise.notes])
+        noise = noise.beside(found)
     how = Criterion(beta, gamma, kappa, weight_max, rounding, class_size)
     chosen = select_by(noise, values, codes, how, classes=classes, known_wrong=known_wrong)
     return replace(
