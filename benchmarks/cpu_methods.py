@@ -19,7 +19,7 @@ from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.transition import from_spec
 from smallloss.data.idx import load_idx
 from smallloss.engine.task import Check, Task
-from smallloss.methods import fitting
+from smallloss.methods.settings import settings_for
 from smallloss.noise.model import NoiseModel
 
 _RARELY = {f"{stage}.evaluate_every": 10 for stage in ("stage1", "rsl", "rsl_wm")}
@@ -54,7 +54,7 @@ def main() -> None:
         for name in asked.cells:
             T = from_spec(name, C, LOOKS_LIKE)
             task = make_task(asked.data, T, asked.n, seed)
-            settings = fitting.choose(None, "cpu", task.dataset, changes=_RARELY | changes)
+            settings = settings_for(None, "cpu", task.dataset, changes=_RARELY | changes)
             for method in asked.method.split(","):
                 learned = methods.get(method).train(
                     task, settings, NoiseModel.given(range(len(T)), transition=T, prior="uniform")

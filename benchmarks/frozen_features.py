@@ -41,7 +41,7 @@ from smallloss.data.source import load
 from smallloss.engine.embedding import embedded
 from smallloss.engine.progress import Progress
 from smallloss.engine.task import Check, Task
-from smallloss.methods import presets
+from smallloss.methods.settings import get_preset, settings_for
 from smallloss.methods.small_loss import warm_up
 from smallloss.models.small import SmallConvNet
 from smallloss.noise.model import NoiseModel
@@ -123,7 +123,7 @@ def trained_on_cifar100(data: Path, seed: int, epochs: int = 8) -> LastLayer:
     everything = load(f"cifar100:{data}")
     part = everything.take(np.sort(np.random.default_rng(seed).permutation(len(everything))[:N]))
     changes = {"stage1.epochs": epochs, "stage1.evaluate_every": epochs, "window": (1.0, 1.0)}
-    settings = presets.change(presets.get("cpu"), changes)
+    settings = get_preset("cpu").changed(changes)
     settings = replace(settings, net=lambda classes, in_shape: SmallConvNet(classes, in_shape, width=32))
     test = everything.test
     assert test is not None
@@ -159,13 +159,14 @@ def study(view: str, dataset: Dataset, facts: dict[str, float], asked: argparse.
         noisy = dataset.with_labels(corrupt(truth, T, asked.seed))
         noise = NoiseModel.given(range(len(T)), transition=T, prior="uniform")
         one = Cell(name, asked.seed, noisy, np.arange(N), np.empty(0, np.int64), noise)
-        settings = presets.choose("cpu", "cpu", noisy, changes=named_values(asked.set))
+        settings = settings_for("cpu", "cpu", noisy, changes=named_values(asked.set))
         stage, seconds = watch(one, settings, "cpu")
         losses, margins = (np.stack(column) for column in zip(*stage.kept["average"], strict=True))
         late = slice(len(losses) // 2, None)
         row: dict[str, Any] = {
             "cell": f"cifar10/{name.replace(':', '/')}", "view": view, "features": int(np.prod(noisy.in_shape)),
-            "net": settings.net, "preset": "cpu", "weight_decay": settings.stage1.weight_decay, "changed": asked.set,
+            "net": settings.net, "preset": "cpu", "weight_decay": settings.recipe("stage1").weight_decay,
+            "changed": asked.set,
             "n": N, "seed": asked.seed,
             "all_epochs": precisions(one, losses, margins), "second_half": precisions(one, losses[late], margins[late]),
             "test": 100 * stage.history[-1]["test"], "seconds": seconds, **facts,

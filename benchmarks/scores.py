@@ -18,8 +18,7 @@ from smallloss.criterion.ledger import LossLedger
 from smallloss.engine.scoring import score
 from smallloss.engine.stage import Stage
 from smallloss.engine.views import plain_views
-from smallloss.methods import presets
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import Settings, get_preset
 from smallloss.methods.supervised import Supervised
 
 WINDOWS = ((0, 1), (0.1, 1), (0.2, 1), (0.33, 1), (0.5, 1), (0.33, 0.7), (0.33, 0.85), (0.5, 0.85))
@@ -38,7 +37,7 @@ class Watched(Stage):
 
 
 def watch(one: Cell, settings: Settings, device: str) -> tuple[Watched, float]:
-    task, recipe = one.task(device), settings.stage1
+    task, recipe = one.task(device), settings.recipe("stage1")
     objective = Supervised(task, "stage1", task.train, recipe, settings.net)
     stage = Watched(task, objective, ledger=LossLedger(len(one.dataset)))
     stage.kept = {}
@@ -63,7 +62,7 @@ def main() -> None:
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     asked = options.parse_args()
     data = datasets(asked.data)
-    settings = presets.change(presets.get(asked.preset), named_values(asked.set))
+    settings = get_preset(asked.preset).changed(named_values(asked.set))
     for name in asked.cells:
         one = cell(name, data)
         stage, seconds = watch(one, settings, asked.device)
@@ -73,7 +72,8 @@ def main() -> None:
                 start, stop = (int(share * len(losses) + 0.5) for share in window)
                 found = precisions(one, losses[start:stop], margins[start:stop])
                 print(name, who, window, {key: round(value, 2) for key, value in found.items()}, flush=True)
-                facts = {"cell": name, "schedule": settings.stage1.schedule, "judge": who, "window": window, "seed": 0}
+                schedule = settings.recipe("stage1").schedule
+                facts = {"cell": name, "schedule": schedule, "judge": who, "window": window, "seed": 0}
                 record(asked.out, facts | {"net": settings.net, "seconds": seconds} | found)
 
 

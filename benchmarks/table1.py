@@ -19,9 +19,8 @@ from cells import Cell, cell, datasets
 from common import RESULTS, commit, hardware, named_values, record
 from smallloss.criterion.ledger import LossLedger
 from smallloss.engine.task import Task
-from smallloss.methods import presets
 from smallloss.methods.cross import out_of_sample
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import Settings, get_preset
 from smallloss.methods.small_loss import warm_up
 
 
@@ -33,8 +32,9 @@ def write_probabilities(
     probabilities = out_of_sample(task, settings)
     seconds = time.perf_counter() - start
     facts = {
-        "cell": one.name, "seed": one.seed, "net": settings.net, "preset": settings.preset, "lr": settings.stage1.lr,
-        "seconds_stage1": alone, "seconds_halves": seconds, "cost": (alone + seconds) / alone, "commit": commit(),
+        "cell": one.name, "seed": one.seed, "net": settings.net, "preset": settings.preset,
+        "lr": settings.recipe("stage1").lr, "seconds_stage1": alone,
+        "seconds_halves": seconds, "cost": (alone + seconds) / alone, "commit": commit(),
         "hardware": hardware(),
     }  # fmt: skip
     print(one.name, "halves", round(seconds, 1), "s, cost", round(facts["cost"], 2), flush=True)
@@ -43,7 +43,7 @@ def write_probabilities(
     np.savez_compressed(
         folder / f"{one.name.replace('/', '_')}_{one.seed}.npz",
         probabilities=probabilities[:, rows].astype(np.float16),
-        score=ledger.score(settings.score)[rows].astype(np.float32),
+        score=ledger.score(settings.criterion.score)[rows].astype(np.float32),
         labels=dataset.labels[rows], true_labels=dataset.true_labels[rows], facts=np.array(json.dumps(facts)),
     )  # fmt: skip
 
@@ -61,7 +61,7 @@ def main() -> None:
     options.add_argument("--probabilities", type=Path, help="a folder for predictions out of sample")
     asked = options.parse_args()
     data = datasets(asked.data)
-    settings = presets.change(presets.get(asked.preset), named_values(asked.set))
+    settings = get_preset(asked.preset).changed(named_values(asked.set))
     for name in asked.cells:
         for seed in range(asked.first_seed, asked.first_seed + asked.seeds):
             one = cell(name, data, seed)
@@ -69,13 +69,13 @@ def main() -> None:
             start = time.perf_counter()
             fitted = warm_up(task, settings)
             seconds = time.perf_counter() - start
-            score = fitted.ledger.score(settings.score)
+            score = fitted.ledger.score(settings.criterion.score)
             precision, selected = one.precision(score)
             row = {
                 "cell": name, "method": "stage1", "preset": asked.preset, "protocol": "paper", "net": settings.net,
                 "seed": seed, "precision": precision, "global_precision": one.global_precision(score),
                 "selected_precision": selected, "best": 100 * fitted.best["test"], "last": 100 * fitted.last["test"],
-                "seconds": seconds, "epochs": settings.stage1.epochs, "lr": settings.stage1.lr,
+                "seconds": seconds, "epochs": settings.recipe("stage1").epochs, "lr": settings.recipe("stage1").lr,
             }  # fmt: skip
             record(asked.out, row)
             print(

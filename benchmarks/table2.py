@@ -15,8 +15,7 @@ from common import RESULTS, named_values, record
 from smallloss import methods
 from smallloss.engine import checkpoint
 from smallloss.engine.task import Task
-from smallloss.methods import presets
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import Settings, get_preset
 from smallloss.methods.small_loss import warm_up
 from smallloss.record.folder import RunFolder
 from table1 import write_probabilities
@@ -28,7 +27,7 @@ def run(one: Cell, method: str, settings: Settings, task: Task) -> dict[str, Any
     stage1, final = task.finished.get("stage1"), learned.fitted
     row = {
         "cell": one.name, "method": method, "preset": settings.preset, "protocol": "paper", "net": learned.net,
-        "stage1_net": settings.net, "lr": settings.stage1.lr,
+        "stage1_net": settings.net, "lr": settings.recipe("stage1").lr,
         "seed": one.seed, "best": 100 * final.best["test"], "last": 100 * final.last["test"],
         "seconds": sum(stage.seconds for stage in learned.stages.values()),
         "stage_seconds": {name: stage.seconds for name, stage in learned.stages.items()},
@@ -36,13 +35,13 @@ def run(one: Cell, method: str, settings: Settings, task: Task) -> dict[str, Any
         "steps": sum(r["steps"] for r in final.history),
     }  # fmt: skip
     if stage1 is not None:
-        row["precision"], row["selected_precision"] = one.precision(stage1.ledger.score(settings.score))
+        row["precision"], row["selected_precision"] = one.precision(stage1.ledger.score(settings.criterion.score))
     if final.ledger is not None and learned.selection is not None:
         # The second look: the share 1 - eta_i by the last ranking, and what the selection now uses.
         row["second_precision"], _ = one.precision(learned.score)
         row["second_selected_precision"] = 100 * float(one.right[learned.selection.mask].mean())
         row["second_used_share"] = 100 * float(learned.selection.mask[one.right].mean())
-        row["networks"] = settings.mixmatch.networks
+        row["networks"] = settings.own["mixmatch"].networks
     return row
 
 
@@ -60,7 +59,7 @@ def main() -> None:
     options.add_argument("--probabilities", type=Path, help="a folder for predictions out of sample, as in table1.py")
     asked = options.parse_args()
     data = datasets(asked.data)
-    settings = presets.change(presets.get(asked.preset), named_values(asked.set))
+    settings = get_preset(asked.preset).changed(named_values(asked.set))
     for name in asked.cells:
         for seed in range(asked.seeds):
             one = cell(name, data, seed)

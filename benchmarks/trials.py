@@ -16,7 +16,7 @@ from cells import cell, datasets
 from common import RESULTS, named_values, record
 from smallloss.engine.progress import Progress
 from smallloss.engine.task import Task
-from smallloss.methods import presets
+from smallloss.methods.settings import Settings, get_preset
 from smallloss.methods.small_loss import warm_up
 from smallloss.record.folder import RunFolder
 from table2 import run
@@ -72,19 +72,19 @@ def main() -> None:
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for all trials")
     asked = options.parse_args()
     everywhere = named_values(asked.set)
-    base = presets.change(presets.get(asked.preset), everywhere)
+    base = get_preset(asked.preset).changed(everywhere)
     one = cell(asked.cell, datasets(asked.data))
     task = one.task(asked.device)
     warm_up(task, base)
     with tempfile.TemporaryDirectory() as where, RunFolder(where, {}) as task.folder:
         for trial in asked.trials:
-            row = train(task, one, trial, presets.change(base, changes(trial)), asked.trials)
+            row = train(task, one, trial, base.changed(changes(trial)), asked.trials)
             stage = row["stage_seconds"][_STAGE]
             print(f"{trial}: best {row['best']:.2f} last {row['last']:.2f}, {stage:.0f} s, {row['curve']}", flush=True)
             record(asked.out, {"trial": trial, "all": everywhere} | row)
 
 
-def train(task: Task, one: Any, trial: str, settings: presets.Settings, trials: list[str]) -> dict[str, Any]:
+def train(task: Task, one: Any, trial: str, settings: Settings, trials: list[str]) -> dict[str, Any]:
     """A trial, from its start or from where another stood."""
     checkpoint = task.checkpoint(_STAGE)
     assert checkpoint is not None
@@ -96,7 +96,7 @@ def train(task: Task, one: Any, trial: str, settings: presets.Settings, trials: 
     later = {parts(other)[1] for other in trials if parts(other)[0] == trial}
     task.progress = Keep(task, trial, later)
     always = {"rsl_wm.checkpoint_seconds": "0"} if later else {}
-    return run(one, _STAGE, presets.change(settings, always), task)
+    return run(one, _STAGE, settings.changed(always), task)
 
 
 if __name__ == "__main__":

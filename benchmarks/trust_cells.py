@@ -32,9 +32,8 @@ from smallloss.engine.networks import Network
 from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.errors import TooFewError
-from smallloss.methods import fitting
 from smallloss.methods.cross import Fold
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import Settings, settings_for
 from smallloss.methods.small_loss import Learned, choose, retrain, warm_up
 from smallloss.noise.estimate import estimate
 from smallloss.noise.model import NoiseModel
@@ -90,14 +89,15 @@ def halves(task: Task, split: int) -> np.ndarray:
 
 def half_networks(task: Task, settings: Settings, split: int) -> list[np.ndarray]:
     """Of each half of a split, the predictions for everything its network had not learnt; NaN elsewhere."""
-    recipe = replace(settings.stage1, epochs=max(2, round(settings.half_epochs * settings.stage1.epochs)))
+    recipe = settings.recipe("stage1")
+    recipe = replace(recipe, epochs=max(2, round(settings.criterion.half_epochs * recipe.epochs)))
     recipe = replace(recipe, evaluate_every=recipe.epochs)
     half, found = halves(task, split), []
     for which in (0, 1):
         name = f"half{which}" if split == 0 else f"half{which} of {split}"
         others = np.concatenate([task.train[half != which], task.held_out])
         objective = Fold(task, name, task.train[half == which], others, recipe, settings.net)
-        fit(task, objective, record=settings.scored_epochs(recipe.epochs))
+        fit(task, objective, record=settings.criterion.scored_epochs(recipe.epochs))
         P = np.full((len(task.dataset), task.classes), np.nan, np.float32)
         P[others] = objective.prediction()
         found.append(P)
@@ -143,7 +143,7 @@ def networks(task: Task, settings: Settings) -> dict[str, Any]:
         lap("halves again")
     g = outputs(task, stage1.network, task.dataset, np.arange(len(task.dataset)))
     return {
-        "A0": A0, "A1": A1, **second, "score": stage1.ledger.score(settings.score),
+        "A0": A0, "A1": A1, **second, "score": stage1.ledger.score(settings.criterion.score),
         "stage1": g.astype(np.float32), "seconds": seconds,
         "features": components(last_hidden(task, stage1.network)).astype(np.float16),
         "seen": components(seen_inputs(task.dataset)).astype(np.float16),
@@ -155,7 +155,7 @@ def make(one: Labelled, seed: int, device: str, known: dict[str, Any] | None = N
     data = one.data
     assert data.true_labels is not None
     task = Task(data, divided(data, seed), {}, seed=seed, device=torch.device(device))
-    settings = fitting.choose(None, device, data, changes=_AT_THE_END)
+    settings = settings_for(None, device, data, changes=_AT_THE_END)
     said = networks(task, settings) if known is None else {name: known[name] for name in NETWORKS if name in known}
     found, noise = as_it_estimates(data, np.stack([said["A0"], said["A1"]]))
     begun = time.perf_counter()

@@ -24,8 +24,7 @@ from smallloss.data.arrays import from_arrays
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
 from smallloss.engine.task import Check, Task
-from smallloss.methods import fitting
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import Settings, settings_for
 from smallloss.methods.small_loss import choose, retrain, warm_up
 from smallloss.methods.unknown_noise import learn_noise
 from smallloss.noise.model import NoiseModel
@@ -88,7 +87,7 @@ def measure(name: str, noise: str, learnt: Examples, tested: Examples | None) ->
     data = from_arrays(x, labels, test=tested)
     checks = {} if data.test is None else {"test": Check(data.test, np.arange(len(data.test)), data.test.labels)}
     task = Task(data, np.arange(len(labels)), checks, device=torch.device("cpu"))
-    settings, begun = fitting.choose(None, "cpu", data, changes=_AT_THE_END), time.perf_counter()
+    settings, begun = settings_for(None, "cpu", data, changes=_AT_THE_END), time.perf_counter()
     found = learn_noise(task, settings)
     row: dict[str, Any] = {
         "cell": f"{name}/{noise}", "n": len(labels), "seed": 0, "true": float((labels != true).mean()),
@@ -99,7 +98,7 @@ def measure(name: str, noise: str, learnt: Examples, tested: Examples | None) ->
 
 def judged(task: Task, settings: Settings, found: NoiseModel, wrong: np.ndarray) -> dict[str, Any]:
     """What a selection by the rates calls wrong and keeps, and what RSL learns from that."""
-    score = warm_up(task, settings).ledger.score(settings.score)
+    score = warm_up(task, settings).ledger.score(settings.criterion.score)
     chosen = choose(task, settings, found, score)
     found_wrong = precision_recall(chosen.is_label_issue, wrong)
     precision, recall = (None if np.isnan(one) else float(one) for one in found_wrong)

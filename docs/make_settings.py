@@ -1,63 +1,74 @@
-"""Write docs/reference/settings.md. Its tables come from the code: the HELP beside each class, and the presets.
+"""Write docs/reference/settings.md. Its tables come from the code: each setting is declared in its field, by `knob`.
 
 python docs/make_settings.py
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from smallloss import methods
-from smallloss.engine import recipe
-from smallloss.methods import mixmatch, presets
-from smallloss.methods.presets import Settings
+from smallloss.criterion.settings import Criterion
+from smallloss.engine.recipe import Recipe
+from smallloss.knobs import Knob
+from smallloss.methods.settings import NETS, Settings, get_preset, preset_names
 from smallloss.models.registry import names as network_names
 
 PAGE = Path(__file__).parent / "reference" / "settings.md"
-STAGES = ("stage1", "rsl", "rsl_wm")
-ALONE = [item.name for item in fields(Settings) if item.name not in ("preset", "own", "mixmatch", *STAGES)]
-Help = Mapping[str, tuple[str, str]]
+PRESETS = [get_preset(name) for name in preset_names()]
+STAGES = {
+    "stage1": "How the network that ranks is trained; `cross_entropy` and `co_teaching` use it too.",
+    "rsl": "How `rsl` trains on the selected examples.",
+    "rsl_wm": "How `rsl_wm` trains on the selected examples and, unlabeled, on the rest.",
+}
+ALONE = ("net", "score", "window", "final_net")  # first; then the rest of the criterion
 
 
 def page() -> str:
-    all_presets = [presets.get(name) for name in presets.names()]
+    alone = NETS | Criterion.about()
+    alone = {name: alone[name] for name in (*ALONE, *alone)}
     parts = [
         BEGINNING,
         "## The network and the criterion",
-        table(presets.HELP, ALONE, lambda name: [shown(getattr(one, name)) for one in all_presets]),
+        table(alone, Criterion, lambda name: [vars(one if name in NETS else one.criterion)[name] for one in PRESETS]),
         CRITERION.format(networks=", ".join(f"`{name}`" for name in network_names())),
         "## `stage1`, `rsl`, `rsl_wm`: how a network is trained",
-        "\n".join(f"- `{stage}`: {presets.HELP[stage][0]}" for stage in STAGES),
+        "\n".join(f"- `{stage}`: {words}" for stage, words in STAGES.items()),
         STAGE,
-        table(recipe.HELP, recipe.HELP, lambda name: [by_stage(one, name) for one in all_presets]),
+        table(Recipe.about(), Recipe, lambda name: [by_stage(one, name) for one in PRESETS]),
         TRAINING,
         "## `mixmatch`: how `rsl_wm` uses the rest",
-        table(mixmatch.HELP, mixmatch.HELP, lambda name: [shown(getattr(one.mixmatch, name)) for one in all_presets]),
-        *of_methods(all_presets),
+        own("mixmatch"),
+        *of_methods(),
     ]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-def of_methods(all_presets: Sequence[Settings]) -> Iterator[str]:
+def of_methods() -> Iterator[str]:
     """The settings of methods that have their own."""
     for name in methods.names():
-        kind, module = methods.knobs(name), methods.get(name)
-        if kind is not None:
-            knobs = [one.knobs(kind) for one in all_presets]
+        if name in PRESETS[0].own:
             yield f"## `{name}`: what only {methods.called(name)} has"
-            yield table(module.HELP, module.HELP, lambda field, knobs=knobs: [shown(getattr(k, field)) for k in knobs])
+            yield own(name)
 
 
-def table(about: Help, names: Any, values: Any) -> str:
-    rows = [("setting", "what it does", "values", *presets.names()), ("---",) * (3 + len(presets.names()))]
-    rows += [(f"`{name}`", *about[name], *values(name)) for name in names]
+def own(group: str) -> str:
+    kind = type(PRESETS[0].own[group])
+    return table(kind.about(), kind, lambda name: [getattr(one.own[group], name) for one in PRESETS])
+
+
+def table(about: dict[str, Knob], kind: type[Any], values: Callable[[str], list[Any]]) -> str:
+    """A row for each setting: what it does, the values it takes, and those that the presets have."""
+    rows = [("setting", "what it does", "values", *preset_names()), ("---",) * (3 + len(PRESETS))]
+    kinds = get_type_hints(kind)
+    for name, one in about.items():
+        rows.append((f"`{name}`", one.help, one.in_words(kinds.get(name)), *map(shown, values(name))))
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def by_stage(settings: Settings, name: str) -> str:
     """One value where the stages agree, else one for each."""
-    each = [shown(getattr(getattr(settings, stage), name)) for stage in STAGES]
+    each = [shown(getattr(settings.recipe(stage), name)) for stage in STAGES]
     return each[0] if len(set(each)) == 1 else " / ".join(each)
 
 
@@ -72,7 +83,7 @@ def shown(value: Any) -> str:
 
 BEGINNING = """# Settings
 
-<!-- Made by docs/make_settings.py. Edit that, or HELP beside the settings in the code, and run it again. -->
+<!-- Made by docs/make_settings.py. Edit that, or the settings in the code, and run it again. -->
 
 Change any setting with `--set`, as often as you like, or with `settings=` in Python:
 

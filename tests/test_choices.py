@@ -12,7 +12,6 @@ from torch import nn
 import smallloss as sl
 from smallloss.cli import main
 from smallloss.errors import InputError
-from smallloss.methods import fitting
 from smallloss.run import pipeline as cleaning
 
 
@@ -133,7 +132,7 @@ def test_the_fit_is_said(untrained, tmp_path, monkeypatch):
     assert words["input"] == "96 x 96 pixels, in colour."
     words = chosen(pictures, tmp_path / "own step", settings={"stage1.lr": 0.2})
     assert words["epochs"] == f"30, the preset's; batches of 8, {few}"
-    monkeypatch.setattr(fitting, "_VIEWS", 20 * 40)
+    monkeypatch.setattr("smallloss.methods.settings._VIEWS", 20 * 40)
     words = chosen(pictures, tmp_path / "many")["epochs"]
     assert words.startswith("20, not the preset's 30, because there are so many pictures")
 

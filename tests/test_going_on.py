@@ -10,8 +10,6 @@ import pytest
 
 from smallloss.cli import main
 from smallloss.errors import InputError
-from smallloss.methods import presets
-from smallloss.record import folder as folders
 from smallloss.record.folder import RunFolder, read_config
 
 RECIPE = {"lr": 0.1, "epochs": 3}
@@ -62,10 +60,6 @@ def test_a_setting_may_change_until_a_stage_was_trained_by_it(stages, free, name
     assert read_config(tmp_path) == {"smallloss_run": 1, **other, "changed": folder.changed}
     with RunFolder(tmp_path, other) as again:
         assert again.changed == folder.changed  # a stop in between does not hide it
-
-
-def test_every_group_of_settings_has_its_stage():
-    assert {*presets._GROUPS} - {"stage1"} <= {*folders._FIRST_USED}
 
 
 def test_only_settings_may_change(tmp_path):

@@ -12,7 +12,7 @@ import smallloss
 
 ROOT = Path(smallloss.__file__).parent
 LAYERS = [
-    {"errors", "words", "files", "values", "options"},
+    {"errors", "words", "files", "knobs"},
     {"criterion"},
     {"noise"},
     {"data"},

@@ -12,7 +12,7 @@ from torch import nn
 import smallloss as sl
 from smallloss.data.arrays import from_arrays
 from smallloss.errors import InputError
-from smallloss.methods import presets
+from smallloss.methods.settings import settings_for
 from smallloss.run.files import plain_settings
 
 RNG = np.random.default_rng(0)
@@ -61,7 +61,7 @@ def run(out: Any, net: Any) -> Any:
 
 
 def digests(net: Any) -> Any:
-    return plain_settings(presets.choose("cpu", "cpu", DATA, net=net), "rsl", DATA)["own_nets"]["net"]
+    return plain_settings(settings_for("cpu", "cpu", DATA, net=net), "rsl", DATA)["own_nets"]["net"]
 
 
 def test_weights_that_a_module_uses_twice_are_written_and_read_back(tmp_path):
@@ -107,7 +107,7 @@ def test_weights_of_any_kind_can_be_told(net):
 
 
 def test_a_network_by_its_name_needs_no_digest(tmp_path):
-    settings = presets.choose("cpu", "cpu", DATA)
+    settings = settings_for("cpu", "cpu", DATA)
     assert "own_nets" not in plain_settings(settings, "rsl", DATA)
-    last = presets.change(settings, {"final_net": made()})
+    last = settings.changed({"final_net": made()})
     assert plain_settings(last, "rsl", DATA)["own_nets"].keys() == {"final_net"}

@@ -2,18 +2,15 @@
 
 import importlib.util
 import re
-from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-import smallloss as sl
-from smallloss import methods
-from smallloss.engine import recipe
 from smallloss.errors import InputError
-from smallloss.methods import mixmatch, presets
+from smallloss.knobs import Knob
+from smallloss.methods.settings import NETS, get_preset
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -27,11 +24,22 @@ def make_settings() -> ModuleType:
     return module
 
 
-def groups() -> dict[str, tuple[Any, dict[str, tuple[str, str]]]]:
-    """Every group of settings: its class and its descriptions."""
-    own = {name: (methods.knobs(name), methods.get(name).HELP) for name in methods.names() if methods.knobs(name)}
-    stages = {"stage1": (recipe.Recipe, recipe.HELP), "mixmatch": (mixmatch.MixMatchSettings, mixmatch.HELP)}
-    return {**stages, "": (presets.Settings, presets.HELP), **own}
+def settings() -> dict[str, tuple[Knob, Any]]:
+    """Every setting by the name that --set takes, with what is declared of it and its type."""
+    cpu = get_preset("cpu")
+    groups = {"": cpu.criterion, "stage1": cpu.recipe("stage1"), **cpu.own}
+    return {
+        f"{group}.{name}".removeprefix("."): (about, get_type_hints(type(one))[name])
+        for group, one in groups.items()
+        for name, about in one.about().items()
+    }
+
+
+def bad_values(about: Knob) -> list[Any]:
+    """What lies just outside of the bounds."""
+    found = [None if about.least is None else about.least - 1, about.above, about.below]
+    found += [None if about.most is None else about.most + 1, "nonsense" if about.choices else None]
+    return [value for value in found if value is not None]
 
 
 def test_the_page_of_settings_is_what_the_script_makes():
@@ -39,32 +47,23 @@ def test_the_page_of_settings_is_what_the_script_makes():
     assert (DOCS / "reference" / "settings.md").read_text(encoding="utf-8") == make_settings().page()
 
 
-@pytest.mark.parametrize("group", groups())
-def test_every_setting_is_described(group):
-    kind, about = groups()[group]
-    names = {item.name for item in fields(kind)} - {"preset", "own"}
-    assert set(about) == names
-    page = (DOCS / "reference" / "settings.md").read_text(encoding="utf-8")
-    for name, (what, values) in about.items():
-        assert what[0].isupper() or what[0] == "`"
-        assert what.endswith(".")
-        assert what.count(". ") == 0, "one sentence"
-        assert values
-        assert f"`{name}`" in page
+@pytest.mark.parametrize("name", [*NETS, *settings()])
+def test_every_setting_is_described_in_a_sentence(name):
+    about, kind = (NETS[name], None) if name in NETS else settings()[name]
+    assert about.help[0].isupper() or about.help[0] == "`"
+    assert about.help.endswith(".")
+    assert about.help.count(". ") == 0
+    assert about.in_words(kind)
+    assert f"`{name.rpartition('.')[2]}`" in (DOCS / "reference" / "settings.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("group, name", [(g, name) for g, (_, about) in groups().items() for name in about])
-def test_the_words_that_a_setting_takes_are_those_described(group, name):
-    words = re.findall(r"`(\w+)`", groups()[group][1][name][1])
-    if len(words) < 2 or words[0] in ("pad", "net"):
-        return
-    full = f"{group}.{name}" if group else name
-    settings = presets.get("cpu")
-    for word in words:
-        presets.change(settings, {full: word})
-    if name in ("gamma", "weight_max", "rounding", "class_size"):  # these are refused where they are used
-        with pytest.raises(InputError, match=name):
-            sl.select([1.0, 2.0], ["a", "b"], 0.1, **{name: "nonsense"})
-    else:
-        with pytest.raises(InputError, match=name):
-            presets.change(settings, {full: "nonsense"})
+@pytest.mark.parametrize("name", settings())
+def test_every_setting_takes_what_is_described_and_refuses_what_lies_outside(name):
+    about, kind = settings()[name]
+    cpu = get_preset("cpu")
+    for choice in about.choices:
+        cpu.changed({name: str(choice)})
+    text = kind is str or get_origin(kind) is Literal or Literal in map(get_origin, get_args(kind))
+    for value in [*bad_values(about), *([] if text else ["nonsense"])]:
+        with pytest.raises(InputError, match=f"^{re.escape(name)} "):
+            cpu.changed({name: value})

@@ -8,7 +8,7 @@ import pytest
 import smallloss as sl
 from smallloss.errors import InputError
 from smallloss.integrations.scikit_learn import RSLClassifier
-from smallloss.values import whole
+from smallloss.knobs import whole
 
 X, Y = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32), np.arange(40) % 2
 

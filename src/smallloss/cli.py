@@ -13,7 +13,7 @@ import typer
 from smallloss.comparing.compare import compare
 from smallloss.errors import InputError, SmallLossError
 from smallloss.files import FULL
-from smallloss.options import Arg, Opt, declared
+from smallloss.knobs import Arg, Opt, declared
 from smallloss.run.clean import KINDS, PRIOR, PROMISED, RATES, clean
 from smallloss.run.report import report
 from smallloss.words import percent
@@ -191,9 +191,9 @@ def select(
     from rich.console import Console
 
     from smallloss.criterion.quota import Gamma
+    from smallloss.knobs import converted
     from smallloss.report.terminal import render_selection
     from smallloss.run.jobs import select_file
-    from smallloss.values import converted
 
     balance = converted(gamma, Gamma, "--gamma")
     selection = select_file(

@@ -19,8 +19,8 @@ from smallloss.engine.progress import Progress
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.engine.task import Check, Task
-from smallloss.methods import presets
 from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
+from smallloss.methods.settings import get_preset
 from smallloss.methods.supervised import Supervised
 from smallloss.models.small import SmallConvNet
 from smallloss.noise.choose import select
@@ -205,7 +205,7 @@ def test_two_networks_in_one_step_agree_with_eager() -> None:
 
 def test_co_teaching_runs() -> None:
     task = make_task()
-    settings = replace(presets.get("cpu"), stage1=replace(SGD, epochs=3))
+    settings = replace(get_preset("cpu"), recipes={"stage1": replace(SGD, epochs=3)})
     learned = methods.get("co_teaching").train(task, settings, NoiseModel(noise_rate=0.2))
     assert np.isfinite(learned.fitted.last["loss"])
     assert learned.fitted.last["validation"] > 0.5

@@ -17,7 +17,7 @@ from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.engine.stepper import Stepper
 from smallloss.errors import InputError
-from smallloss.methods.co_teaching import CoTeaching, Knobs
+from smallloss.methods.co_teaching import CoTeaching, Own
 from smallloss.methods.cross import Fold
 from smallloss.methods.supervised import Supervised
 
@@ -98,7 +98,7 @@ def test_any_other_failure_stays_what_it_is():
         (lambda task: Supervised(task, "stage1", task.train, RECIPE, None), "stage1"),
         (lambda task: Supervised(task, "rsl", task.train, RECIPE, None, recipe_name="rsl"), "rsl"),
         (lambda task: Fold(task, "half1", task.train, task.held_out, RECIPE, None), "stage1"),
-        (lambda task: CoTeaching(task, "co_teaching", task.train, RECIPE, None, 0.1, Knobs()), "stage1"),
+        (lambda task: CoTeaching(task, "co_teaching", task.train, RECIPE, None, 0.1, Own()), "stage1"),
     ],
 )
 def test_every_objective_knows_the_name_of_its_settings(make, name, make_task):

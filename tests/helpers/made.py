@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.criterion.selection import Criterion, select_codes
+from smallloss.criterion.selection import select_codes
+from smallloss.criterion.settings import Criterion
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import as_cell
 from smallloss.files import write_json

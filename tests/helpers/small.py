@@ -4,14 +4,17 @@ from dataclasses import replace
 from typing import Any
 
 from smallloss.engine.recipe import Recipe
-from smallloss.methods import presets
+from smallloss.methods import co_teaching
 from smallloss.methods.mixmatch import MixMatchSettings
+from smallloss.methods.settings import Settings
 
 RECIPE = Recipe(epochs=3, batch=32, lr=0.1, schedule="triangular", pad=1, crop_offsets=3)
 
 
-def settings(**changes: Any) -> presets.Settings:
+def settings(**changes: Any) -> Settings:
     """Small and written out: a preset may change its mind, these tests must not."""
     how = MixMatchSettings(steps_per_epoch=3, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average")
-    small = presets.Settings("test", "small-convnet", RECIPE, RECIPE, replace(RECIPE, epochs=5, batch=8, ema=0.9), how)
-    return presets.change(small, changes)
+    recipes = {"stage1": RECIPE, "rsl": RECIPE, "rsl_wm": replace(RECIPE, epochs=5, batch=8, ema=0.9)}
+    own = {"mixmatch": how, "co_teaching": co_teaching.Own()}
+    small = Settings("test", "small-convnet", recipes=recipes, own=own)
+    return small.changed(changes)

@@ -13,7 +13,8 @@ from torch import nn
 import smallloss as sl
 from smallloss.data.arrays import from_arrays
 from smallloss.errors import InputError
-from smallloss.methods import fitting, presets, rsl
+from smallloss.methods import rsl
+from smallloss.methods.settings import get_preset, settings_for
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +73,8 @@ def test_few_pictures_are_learnt_from_as_clean_does(monkeypatch):
     for preset in (None, "cpu"):
         with pytest.raises(InterruptedError):
             sl.RSLClassifier(noise_rate=0.1, preset=preset, device="cpu").fit(X, y)
-    assert used == [fitting.choose(None, "cpu", from_arrays(X, y)), presets.get("cpu")]
-    assert used[0].stage1.batch == 8
+    assert used == [settings_for(None, "cpu", from_arrays(X, y)), get_preset("cpu")]
+    assert used[0].recipe("stage1").batch == 8
 
 
 @pytest.mark.filterwarnings("ignore")  # its own, of what it tries

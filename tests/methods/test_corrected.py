@@ -87,7 +87,7 @@ class Logits(torch.nn.Module):
 def test_mixmatch_mixes_the_class_that_was_named(task):
     weight = np.zeros(len(task.train))
     weight[-10:] = 1.0  # so that there is something beside what was corrected
-    recipe, how = replace(RECIPE, batch=8), replace(SETTINGS.mixmatch, guess_by="network")
+    recipe, how = replace(RECIPE, batch=8), replace(SETTINGS.own["mixmatch"], guess_by="network")
     objective = WeightedMixMatch(task, "x", SimpleNamespace(weight=weight), recipe, None, how, lambda ledger: None)
     corrected = torch.from_numpy(np.resize(task.train[2:5], 8))
     views = {name: torch.zeros(8, 3, 8, 8) for name in ("labeled", "view_1", "view_2")}
@@ -105,7 +105,7 @@ def test_co_teaching_learns_the_class_that_was_named(make_task, monkeypatch):
     truth = np.asarray(plain.dataset.labels)
     shifted = plain.dataset.with_labels((truth + 1) % plain.classes)
     task = Task(shifted, plain.train, {}, pins={int(row): int(truth[row]) for row in plain.train})
-    how = replace(SETTINGS, stage1=replace(RECIPE, epochs=12))
+    how = replace(SETTINGS, recipes={**SETTINGS.recipes, "stage1": replace(RECIPE, epochs=12)})
     fitted = methods.get("co_teaching").train(task, how, NoiseModel(noise_rate=0.2)).fitted
     predicted = outputs(task, fitted.network, task.dataset, plain.train).argmax(1)
     assert (predicted == truth[plain.train]).mean() > 0.6
@@ -147,6 +147,7 @@ def test_a_network_learns_what_was_corrected(make_task):
     shifted = plain.dataset.with_labels((truth + 1) % plain.classes)
     recipe = replace(RECIPE, epochs=12)
     task = Task(shifted, plain.train, {}, pins={int(row): int(truth[row]) for row in plain.train})
-    fitted = methods.get("cross_entropy").train(task, replace(SETTINGS, stage1=recipe), NOISE).fitted
+    how = replace(SETTINGS, recipes={**SETTINGS.recipes, "stage1": recipe})
+    fitted = methods.get("cross_entropy").train(task, how, NOISE).fitted
     assert (fitted.ledger.predicted[plain.train] == truth[plain.train]).mean() > 0.7
     assert fitted.ledger.mean_loss[plain.train].mean() > np.log(plain.classes)  # the losses are those of the labels

@@ -1,6 +1,5 @@
 """What settings say reaches the methods: the score, the nets, the recipes, the windows, the knobs of the selection."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +56,7 @@ def test_rsl_retrains_by_its_own_recipe(make_task):
     how = settings(**{"rsl.epochs": 2, "rsl.batch": 16, "rsl.lr": 0.05})
     learned = methods.get("rsl").train(make_task(), how, NOISE)
     assert learned.selection.mask.sum() == 59
-    assert learned.fitted.recipe is how.rsl
+    assert learned.fitted.recipe is how.recipe("rsl")
     assert [row["steps"] for row in learned.fitted.history] == [4, 4]
     assert [row["steps"] for row in learned.stages["stage1"].history] == [3, 3, 3]
 
@@ -78,7 +77,7 @@ def test_rsl_retrains_by_its_own_recipe(make_task):
 )
 def test_every_knob_of_the_selection_counts(knob, value, make_task):
     """Rates and a prior under which each changes something: 12 of the first class are 11.999... in floats."""
-    task, how = make_task(), replace(settings(), **{knob: value})
+    task, how = make_task(), settings(**{knob: value})
     task.train = _of_each_class(task.dataset.labels, (20, 30, 15))
     labels, score = task.dataset.labels[task.train], np.random.default_rng(0).random(96)
     noise = NoiseModel(noise_rate=[0.2, 0.1, 0.1], prior=[0.2, 0.5, 0.3])
@@ -132,13 +131,14 @@ def test_the_second_look_does_not_count_the_first_epochs(make_task):
     how = settings(**{"mixmatch.rounds": 2, "mixmatch.look_at": 1.0})
     ledger = methods.get("rsl_wm").train(make_task(), how, NOISE).ledger
     assert ledger.count.tolist() == [3] * 96
-    assert ledger.curves.start == how.mixmatch.score_from(5) == 2
+    assert ledger.curves.start == how.own["mixmatch"].score_from(5) == 2
 
 
 def test_every_step_mixes_other_partners(make_task):
     task, how = make_task(), settings()
     chosen = choose(task, how, NOISE, np.arange(96.0))
-    objective = rsl_wm.WeightedMixMatch(task, "rsl_wm", chosen, how.rsl_wm, None, how.mixmatch, lambda ledger: chosen)
+    mix, own = how.recipe("rsl_wm"), how.own["mixmatch"]
+    objective = rsl_wm.WeightedMixMatch(task, "rsl_wm", chosen, mix, None, own, lambda ledger: chosen)
     partners = torch.cat([objective.plan(epoch)[0].tables["partner"][:, 0] for epoch in (0, 1)])
     assert len({tuple(row) for row in partners.tolist()}) == 6
 

@@ -15,7 +15,7 @@ from smallloss.engine.networks import Network
 from smallloss.engine.objective import Batch, new_network
 from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
-from smallloss.methods.co_teaching import CoTeaching, Knobs
+from smallloss.methods.co_teaching import CoTeaching, Own
 from smallloss.methods.small_loss import choose, try_nets, warm_up
 from smallloss.noise.choose import select
 from smallloss.noise.model import NoiseModel
@@ -164,7 +164,7 @@ def test_the_second_look_changes_the_weights_at_the_stated_epoch(make_task, monk
     how = settings(**{"mixmatch.rounds": 2, "mixmatch.look_at": 0.6, "mixmatch.second_beta": 0.0})
     task = make_task()
     learned = methods.get("rsl_wm").train(task, how, NOISE)
-    assert how.mixmatch.look_epoch(5) == 2
+    assert how.own["mixmatch"].look_epoch(5) == 2
     first, later = weights[:3], weights[3:]
     assert all(np.array_equal(one, first[0]) for one in first)
     assert all(np.array_equal(one, later[0]) for one in later)
@@ -179,7 +179,7 @@ def test_after_a_second_look_the_semi_supervised_network_is_the_evidence(make_ta
     learned = methods.get("rsl_wm").train(task, how, NOISE)
     assert learned.ledger is learned.fitted.ledger
     assert learned.ledger is not learned.stages["stage1"].ledger
-    expected = choose(task, how, NOISE, learned.ledger.score(), beta=how.mixmatch.second_beta)
+    expected = choose(task, how, NOISE, learned.ledger.score(), beta=how.own["mixmatch"].second_beta)
     assert np.array_equal(learned.selection.mask, expected.mask)
     assert "second look" in learned.evidence
 
@@ -189,7 +189,7 @@ def test_after_a_second_look_the_semi_supervised_network_is_the_evidence(make_ta
 
 def co_teaching(task: Any, rate: float = 0.45, ramp: int = 10, **changes: Any) -> CoTeaching:
     recipe = replace(RECIPE, **changes)
-    return CoTeaching(task, "co_teaching", np.arange(80), recipe, None, rate, Knobs(ramp))
+    return CoTeaching(task, "co_teaching", np.arange(80), recipe, None, rate, Own(ramp))
 
 
 def test_co_teaching_keeps_what_the_ramp_says(make_task):
@@ -256,7 +256,7 @@ def test_co_teaching_takes_the_overall_rate_from_the_transition(make_task, monke
     monkeypatch.setattr(co_teaching.CoTeaching, "__init__", spy)
     own = settings(**{"co_teaching.ramp_epochs": "5"})
     methods.get("co_teaching").train(make_task(), own, NoiseModel(transition=uniform(0.3, 3)))
-    assert made == [(pytest.approx(0.2), Knobs(5))]
+    assert made == [(pytest.approx(0.2), Own(5))]
 
 
 def test_co_teaching_takes_the_overall_rate_from_the_rates_of_the_classes(make_task):

@@ -266,7 +266,7 @@ def test_state_round_trip(make_task):
     [
         ({"mix_per": "batch"}, "mix_per is 'batch'; it must be step or example"),
         ({"guess_by": "me"}, "guess_by is 'me'; it must be network or average"),
-        ({"steps_per_epoch": 0}, "steps_per_epoch is 0; it must be above 0"),
+        ({"steps_per_epoch": 0}, "steps_per_epoch is 0; it must be at least 1"),
         ({"networks": 0}, "networks is 0; it must be at least 1"),
         ({"rounds": 3}, "rounds is 3; it must be 1 or 2"),
         ({"look_at": 3.0}, r"look_at is 3.0; it must lie in \[0, 1\]"),

@@ -8,8 +8,8 @@ import pytest
 from smallloss.data.source import load
 from smallloss.engine.task import Task
 from smallloss.methods import cross as module
-from smallloss.methods import presets
 from smallloss.methods.cross import NEITHER, Fold, deal, out_of_sample
+from smallloss.methods.settings import get_preset
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def task() -> Task:
     return Task(digits, np.sort(rows[:240]), {}, seed=1)
 
 
-SETTINGS = presets.change(presets.get("cpu"), {"stage1.epochs": 6})
+SETTINGS = get_preset("cpu").changed({"stage1.epochs": 6})
 
 
 def test_each_class_is_divided_evenly_and_at_random(task: Task) -> None:
@@ -50,7 +50,7 @@ def test_nobody_is_judged_by_a_network_that_learnt_from_them(task: Task, monkeyp
 
 
 def test_they_know_something(task: Task) -> None:
-    found = np.nanmean(out_of_sample(task, presets.change(SETTINGS, {"stage1.epochs": 15})), axis=0)
+    found = np.nanmean(out_of_sample(task, SETTINGS.changed({"stage1.epochs": 15})), axis=0)
     assert (found.argmax(1) == task.dataset.labels)[task.train].mean() > 0.6
 
 
@@ -62,11 +62,11 @@ def test_where_nothing_is_held_out_a_tenth_is_learnt_by_neither(task: Task) -> N
     assert np.abs(counts[:, NEITHER % 3] - counts.sum(axis=1) / 10).max() <= 2
     assert np.median(np.abs(counts[:, 0] - counts[:, 1])) <= 1  # of one class many are alike, and stay together
     assert not (deal(task, task.train, "halves") == NEITHER).any()
-    found = out_of_sample(whole, presets.change(SETTINGS, {"stage1.epochs": 2}))
+    found = out_of_sample(whole, SETTINGS.changed({"stage1.epochs": 2}))
     np.testing.assert_array_equal((~np.isnan(found[:, :, 0])).sum(axis=0), 1 + (half == NEITHER))
 
 
 def test_a_stopped_half_goes_on_with_what_it_had(task: Task) -> None:
-    recipe = SETTINGS.stage1
+    recipe = SETTINGS.recipe("stage1")
     first = Fold(task, "half0", task.train[:100], task.train[100:], recipe, None)
     assert {name: tensor.shape for name, tensor in first.buffers().items()} == {"total": (140, 10), "epochs": ()}

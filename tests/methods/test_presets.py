@@ -9,13 +9,13 @@ from smallloss.data.arrays import from_arrays
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.schedule import learning_rates
 from smallloss.errors import InputError
-from smallloss.methods import presets
-from smallloss.methods.co_teaching import Knobs
+from smallloss.methods.co_teaching import Own
+from smallloss.methods.settings import get_preset, idle, preset_names, settings_for
 
 
 def test_stage1_of_the_paper():
-    settings = presets.get("paper")
-    recipe = settings.stage1
+    settings = get_preset("paper")
+    recipe = settings.recipe("stage1")
     assert settings.net == "wrn-28-2"
     assert (recipe.epochs, recipe.batch, recipe.keep_short_batch) == (200, 128, True)
     assert (recipe.optimiser, recipe.lr, recipe.momentum, recipe.nesterov) == ("sgd", 0.1, 0.9, False)
@@ -28,13 +28,13 @@ def test_stage1_of_the_paper():
 
 
 def test_rsl_retrains_with_exactly_the_recipe_of_stage1():
-    settings = presets.get("paper")
-    assert settings.rsl == settings.stage1
+    settings = get_preset("paper")
+    assert settings.recipe("rsl") == settings.recipe("stage1")
 
 
 def test_mixmatch_of_the_paper():
-    settings = presets.get("paper")
-    recipe, how = settings.rsl_wm, settings.mixmatch
+    settings = get_preset("paper")
+    recipe, how = settings.recipe("rsl_wm"), settings.own["mixmatch"]
     assert (recipe.epochs, how.steps_per_epoch, recipe.batch) == (500, 1024, 64)
     assert (recipe.optimiser, recipe.lr, recipe.schedule, recipe.ema) == ("adam", 0.002, "constant", 0.999)
     assert 1 - recipe.weight_decay * recipe.lr == pytest.approx(1 - 4e-5)
@@ -46,25 +46,25 @@ def test_mixmatch_of_the_paper():
 
 
 def test_selection_of_the_paper():
-    settings = presets.get("paper")
-    assert (settings.beta, settings.gamma, settings.rounding) == (0.2, "middle", "raw")
-    assert settings.kappa == pytest.approx(-math.log(0.7))
-    assert (settings.score, settings.scored_epochs(200)) == ("mean_loss", range(200))
+    settings = get_preset("paper")
+    assert (settings.criterion.beta, settings.criterion.gamma, settings.criterion.rounding) == (0.2, "middle", "raw")
+    assert settings.criterion.kappa == pytest.approx(-math.log(0.7))
+    assert (settings.criterion.score, settings.criterion.scored_epochs(200)) == ("mean_loss", range(200))
 
 
 def test_the_rates_of_the_paper_are_those_of_the_sheet():
-    recipe = presets.get("paper").stage1
+    recipe = get_preset("paper").recipe("stage1")
     rates = np.concatenate([learning_rates(recipe, epoch, 352) for epoch in range(200)])
     assert sorted(set(rates.tolist()), reverse=True) == pytest.approx([0.1, 2e-3, 4e-5, 8e-7])
 
 
 def test_who_names_a_net_means_it_for_all_that_is_trained():
-    assert (presets.get("fast").net, presets.get("fast").last_net) == ("preact-resnet-18", "resnet-9")
-    wide = presets.change(presets.get("fast"), {"net": "wrn-28-2"})
+    assert (get_preset("fast").net, get_preset("fast").last_net) == ("preact-resnet-18", "resnet-9")
+    wide = get_preset("fast").changed({"net": "wrn-28-2"})
     assert (wide.net, wide.last_net) == ("wrn-28-2", "wrn-28-2")
-    both = presets.change(presets.get("cpu"), {"net": "wrn-28-2", "final_net": "resnet-9"})
+    both = get_preset("cpu").changed({"net": "wrn-28-2", "final_net": "resnet-9"})
     assert (both.net, both.last_net) == ("wrn-28-2", "resnet-9")
-    assert presets.change(presets.get("fast"), {"final_net": "none"}).last_net == "preact-resnet-18"
+    assert get_preset("fast").changed({"final_net": "none"}).last_net == "preact-resnet-18"
 
 
 @pytest.mark.parametrize(
@@ -72,21 +72,21 @@ def test_who_names_a_net_means_it_for_all_that_is_trained():
 )
 def test_the_fewer_examples_for_a_feature_the_more_decay(n, d, decay):
     features = from_arrays(np.zeros((n, d), np.float32), np.arange(n) % 2)
-    settings = presets.choose(None, "cpu", features)
+    settings = settings_for(None, "cpu", features)
     assert settings.net == "mlp"
-    for recipe in (settings.stage1, settings.rsl, settings.rsl_wm):
+    for recipe in (settings.recipe("stage1"), settings.recipe("rsl"), settings.recipe("rsl_wm")):
         assert recipe.weight_decay == pytest.approx(decay, rel=1e-3)
 
 
 def test_every_preset_can_be_had_and_names_itself():
-    assert presets.names() == ("paper", "fast", "cpu")
-    for name in presets.names():
-        assert presets.get(name).preset == name
+    assert preset_names() == ("paper", "fast", "cpu")
+    for name in preset_names():
+        assert get_preset(name).preset == name
 
 
 def test_an_unknown_preset_is_named():
     with pytest.raises(InputError, match="no preset named 'best'; the known ones are paper, fast, cpu"):
-        presets.get("best")
+        get_preset("best")
 
 
 @pytest.mark.parametrize(
@@ -121,27 +121,28 @@ def test_an_unknown_preset_is_named():
     ],
 )
 def test_a_value_becomes_what_the_setting_is(name, text, value):
-    changed = presets.change(presets.get("paper"), {name: text})
+    changed = get_preset("paper").changed({name: text})
     head, _, rest = name.partition(".")
-    found = getattr(getattr(changed, head), rest) if rest else getattr(changed, head)
+    groups = {**changed.recipes, **changed.own, "net": changed}
+    found = getattr(groups[head], rest) if rest else getattr(groups.get(head, changed.criterion), head)
     assert found == value
     assert type(found) is type(value)
 
 
 def test_the_crops_follow_the_padding_unless_they_are_asked_for():
     """A pad of 4 with the 3 positions of a pad of 1 would show nothing but a corner."""
-    wider = presets.change(presets.get("cpu"), {"stage1.pad": "4"})
-    assert (presets.get("cpu").stage1.crop_offsets, wider.stage1.crop_offsets) == (3, 9)
-    own = presets.change(wider, {"stage1.crop_offsets": 8})
-    assert own.stage1.crop_offsets == 8
-    assert presets.change(own, {"stage1.crop_offsets": "none"}).stage1.crop_offsets == 9
-    assert presets.change(presets.get("paper"), {"rsl_wm.pad": 2, "rsl_wm.crop_offsets": 5}).rsl_wm.crop_offsets == 5
+    wider = get_preset("cpu").changed({"stage1.pad": "4"})
+    assert (get_preset("cpu").recipe("stage1").crop_offsets, wider.recipe("stage1").crop_offsets) == (3, 9)
+    own = wider.changed({"stage1.crop_offsets": 8})
+    assert own.recipe("stage1").crop_offsets == 8
+    assert own.changed({"stage1.crop_offsets": "none"}).recipe("stage1").crop_offsets == 9
+    assert get_preset("paper").changed({"rsl_wm.pad": 2, "rsl_wm.crop_offsets": 5}).recipe("rsl_wm").crop_offsets == 5
 
 
 def test_a_method_has_settings_of_its_own():
-    paper = presets.get("paper")
-    assert paper.knobs(Knobs) == Knobs(10)
-    assert presets.change(paper, {"co_teaching.ramp_epochs": "5"}).knobs(Knobs) == Knobs(5)
+    paper = get_preset("paper")
+    assert paper.own["co_teaching"] == Own(10)
+    assert paper.changed({"co_teaching.ramp_epochs": "5"}).own["co_teaching"] == Own(5)
 
 
 @pytest.mark.parametrize(
@@ -161,15 +162,15 @@ def test_a_method_has_settings_of_its_own():
 )
 def test_a_value_of_another_type_is_a_sentence(name, value):
     with pytest.raises(InputError, match=f"{name} is .*; it must be"):
-        presets.change(presets.get("paper"), {name: value})
+        get_preset("paper").changed({name: value})
 
 
 def test_a_change_leaves_all_else_as_it_was():
-    before = presets.get("paper")
-    after = presets.change(before, {"stage1.epochs": "20", "beta": 0.1})
-    assert after.rsl == before.rsl
-    assert after.stage1 == Recipe(**{**before.stage1.to_dict(), "epochs": 20})
-    assert presets.change(after, {"stage1.epochs": 200, "beta": 0.2}) == before
+    before = get_preset("paper")
+    after = before.changed({"stage1.epochs": "20", "beta": 0.1})
+    assert after.recipe("rsl") == before.recipe("rsl")
+    assert after.recipe("stage1") == Recipe(**{**before.recipe("stage1").to_dict(), "epochs": 20})
+    assert after.changed({"stage1.epochs": 200, "beta": 0.2}) == before
 
 
 @pytest.mark.parametrize(
@@ -196,14 +197,14 @@ def test_a_change_leaves_all_else_as_it_was():
         ("cross_entropy.lr", "5", "no setting named 'cross_entropy.lr'; the known ones are net, .*co_teaching"),
         ("own", "{}", "no setting named 'own'"),
         ("half_epochs", "0", "half_epochs is 0.0; it must be above 0"),
-        ("stage1.schedule", "steep", "schedule is 'steep'; it must be one of constant"),
+        ("stage1.schedule", "steep", "schedule is 'steep'; it must be constant, multistep"),
         ("stage1.epochs", "0", "epochs is 0; it must be at least 1"),
         ("stage1.ema", "1", r"ema is 1.0; it must lie in \[0, 1\)"),
     ],
 )
 def test_a_bad_change_is_a_sentence(name, value, words):
     with pytest.raises(InputError, match=words):
-        presets.change(presets.get("paper"), {name: value})
+        get_preset("paper").changed({name: value})
 
 
 @pytest.mark.parametrize(
@@ -220,7 +221,7 @@ def test_a_bad_change_is_a_sentence(name, value, words):
 )
 def test_a_change_that_cannot_work_is_refused_before_anything_is_trained(changes):
     with pytest.raises(InputError):
-        presets.change(presets.get("paper"), changes)
+        get_preset("paper").changed(changes)
 
 
 @pytest.mark.parametrize(
@@ -228,16 +229,16 @@ def test_a_change_that_cannot_work_is_refused_before_anything_is_trained(changes
     [((0.0, 1.0), 3, (0, 3)), ((1 / 3, 1.0), 40, (13, 40)), ((1 / 3, 1.0), 1, (0, 1)), ((0.9, 0.9), 10, (9, 10))],
 )
 def test_a_window_in_shares_always_holds_an_epoch(window, epochs, expected):
-    settings = presets.change(presets.get("paper"), {"window": window})
-    assert settings.scored_epochs(epochs) == range(*expected)
+    settings = get_preset("paper").changed({"window": window})
+    assert settings.criterion.scored_epochs(epochs) == range(*expected)
 
 
 @pytest.mark.parametrize(
-    "method, idle", [("rsl", ["mixmatch.alpha", "rsl_wm.lr"]), ("rsl_wm", ["rsl.lr"]), ("co_teaching", None)]
+    "method, found", [("rsl", ["mixmatch.alpha", "rsl_wm.lr"]), ("rsl_wm", ["rsl.lr"]), ("co_teaching", None)]
 )
-def test_settings_of_another_method_are_named(method, idle):
+def test_settings_of_another_method_are_named(method, found):
     changes = {"stage1.lr": 0.1, "beta": 0.1, "mixmatch.alpha": 0.5, "rsl_wm.lr": 0.1, "rsl.lr": 0.1}
-    said = presets.idle(changes, method)
-    names = idle or ["mixmatch.alpha", "rsl_wm.lr", "rsl.lr"]
+    said = idle(changes, method)
+    names = found or ["mixmatch.alpha", "rsl_wm.lr", "rsl.lr"]
     assert [sentence.split()[2] for sentence in said] == names
     assert f"it belongs to --method {'rsl_wm' if method != 'rsl_wm' else 'rsl'}, and this is {method}." in said[0]

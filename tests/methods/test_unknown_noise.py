@@ -4,11 +4,11 @@ import numpy as np
 
 from smallloss.data.source import load
 from smallloss.engine.task import Task
-from smallloss.methods import presets
+from smallloss.methods.settings import get_preset
 from smallloss.methods.unknown_noise import learn_noise
 from smallloss.noise.estimate import estimate
 
-SETTINGS = presets.change(presets.get("cpu"), {"stage1.epochs": 6})
+SETTINGS = get_preset("cpu").changed({"stage1.epochs": 6})
 
 
 def test_the_estimate_is_of_all_labels_and_told_what_each_network_predicts() -> None:

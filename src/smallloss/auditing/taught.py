@@ -9,7 +9,8 @@ from smallloss.auditing.rounds import State
 from smallloss.auditing.run import Audited
 from smallloss.auditing.written import RANDOM, SUSPICIOUS, Heard
 from smallloss.criterion.ranking import rank_class_by_class
-from smallloss.criterion.selection import Criterion, Selection
+from smallloss.criterion.selection import Selection
+from smallloss.criterion.settings import Criterion
 from smallloss.noise.answers import found_wrong
 from smallloss.noise.choose import select_by
 from smallloss.noise.model import NoiseModel

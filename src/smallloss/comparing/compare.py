@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from smallloss import methods as known
 from smallloss.errors import InputError, SmallLossError
 from smallloss.files import is_leftover, write_json
-from smallloss.options import Arg, Opt, declared, usual
+from smallloss.knobs import Arg, Opt, declared, usual
 from smallloss.run.clean import DATA, clean
 from smallloss.words import listed
 

@@ -12,7 +12,7 @@ from smallloss.comparing.facts import facts_of
 from smallloss.comparing.results import KEY, Results, claim
 from smallloss.errors import InputError, SmallLossError
 from smallloss.files import write_text
-from smallloss.options import usual
+from smallloss.knobs import usual
 from smallloss.report.compare import REFERENCE
 from smallloss.run.clean import CleanRun, clean
 

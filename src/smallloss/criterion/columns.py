@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from smallloss.errors import InputError
-from smallloss.values import to_numpy
+from smallloss.knobs import to_numpy
 
 MEANS = ("loss", "margin", "probability")
 

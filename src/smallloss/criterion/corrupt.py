@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri, softmax
 
 from smallloss.criterion.transition import CIFAR10_MAP, validate
 from smallloss.errors import InputError
-from smallloss.values import whole
+from smallloss.knobs import whole
 
 Labels = NDArray[np.int64]
 Vector = NDArray[np.float64]

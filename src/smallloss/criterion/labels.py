@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from smallloss.errors import InputError
-from smallloss.values import to_numpy
+from smallloss.knobs import to_numpy
 from smallloss.words import listed
 
 CHUNK = 1 << 18  # examples at a time, so that temporaries stay in the cache

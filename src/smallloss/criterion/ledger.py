@@ -13,7 +13,7 @@ from smallloss.criterion.history import History, divide
 from smallloss.criterion.merging import merged
 from smallloss.errors import InputError
 from smallloss.files import write_npz
-from smallloss.values import whole
+from smallloss.knobs import whole
 
 AnyPath = str | os.PathLike[str]
 Window = tuple[int | None, int | None]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from smallloss.errors import InputError
-from smallloss.values import to_numpy
+from smallloss.knobs import to_numpy
 
 Gamma = float | Literal["middle", "none"]
 Rounding = Literal["safe", "raw"]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from smallloss.errors import InputError
-from smallloss.values import to_numpy
+from smallloss.knobs import to_numpy
 
 
 def rank_class_by_class(score: np.ndarray, class_index: np.ndarray, labelled: np.ndarray, n: np.ndarray) -> np.ndarray:

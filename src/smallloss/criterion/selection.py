@@ -1,24 +1,23 @@
 """Rank class by class, select, weigh, and give the reason (Algorithm 1, lines 8-14)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from smallloss.criterion.quota import ClassSize, Gamma, Quota, Rounding, quotas, whole_part
+from smallloss.criterion.quota import Quota, quotas, whole_part
 from smallloss.criterion.ranking import check_scores, known_last, rank_class_by_class, stable_argsort
 from smallloss.criterion.remarks import remarks
+from smallloss.criterion.settings import Criterion
 from smallloss.criterion.weights import label_scores, weights
 from smallloss.errors import InputError
-from smallloss.values import to_numpy
+from smallloss.knobs import to_numpy
 from smallloss.words import listed
 
 SAFETY_LEVEL = 0.8  # where rates are estimated, prop(i) stays below 1 minus the upper end of this interval
 FEW = 10  # of so many one is a tenth, as much as that interval leaves beyond its end
 DOUBT = 0.2  # of those that an estimated rate calls right, the share that its interval puts in doubt: vague from here
-KAPPA = -float(np.log(0.7))
 REASONS = (
     "kept",
     "likely wrong",
@@ -30,23 +29,6 @@ REASONS = (
     "none of the classes, by hand",
 )
 KEPT, LIKELY_WRONG, SAFETY, BALANCE, UNREADABLE, NEVER_SEEN, CORRECTED, NO_CLASS = range(len(REASONS))
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """How many are kept and what they weigh (Section 4), beside what is known of the noise: see `quotas`."""
-
-    beta: float = 0.2
-    gamma: Gamma = "middle"
-    kappa: float = KAPPA
-    weight_max: Literal["selected", "class"] = "selected"
-    rounding: Rounding = "safe"
-    class_size: ClassSize = "observed"
-
-    @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> "Criterion":
-        """Those of a run, which has others beside them."""
-        return cls(**{item.name: settings[item.name] for item in fields(cls) if item.name in settings})
 
 
 @dataclass(frozen=True, eq=False)

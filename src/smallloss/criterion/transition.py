@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 
 from smallloss.errors import InputError
-from smallloss.values import to_numpy, whole
+from smallloss.knobs import to_numpy, whole
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]

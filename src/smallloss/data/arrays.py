@@ -12,7 +12,7 @@ from smallloss.data.dataset import Dataset, codes_of_test
 from smallloss.data.npz import read_npz
 from smallloss.data.source import Source
 from smallloss.errors import InputError
-from smallloss.values import to_numpy
+from smallloss.knobs import to_numpy
 
 _CHANNELS = (1, 3, 4)
 # The last of each are the names in mnist.npz and in MedMNIST.

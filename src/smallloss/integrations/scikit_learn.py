@@ -17,11 +17,11 @@ from smallloss.data.seen import Seen
 from smallloss.engine.backend import put_back
 from smallloss.engine.inference import predict_probabilities
 from smallloss.engine.task import Task, pick_device
-from smallloss.methods import fitting
+from smallloss.knobs import whole
+from smallloss.methods.settings import settings_for
 from smallloss.methods.unknown_noise import learn_noise
 from smallloss.noise.model import NoiseModel
 from smallloss.noise.verdict import judge
-from smallloss.values import whole
 
 
 class RSLClassifier(ClassifierMixin, BaseEstimator):
@@ -82,7 +82,7 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
         classes, first, codes = np.unique(y, return_index=True, return_inverse=True)
         dataset = replace(from_arrays(X, codes), classes=tuple(names[first].tolist()))
         device = pick_device(self.device)
-        settings = fitting.choose(
+        settings = settings_for(
             self.preset, device.type, dataset, net=self.net, epochs=self.epochs, changes=self.settings
         )
         task = Task(dataset, np.arange(len(names)), {}, seed=_seed(self.random_state), device=device)

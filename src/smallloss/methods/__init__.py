@@ -1,15 +1,23 @@
 """The methods, one file each, named as the paper names them.
 
-A method is a module here with `def train(task, settings, noise) -> Learned`. It may also have `refuse(settings)`, where
-it cannot take them all: that is asked before anything is trained; `Knobs`, a frozen dataclass of settings of its own;
-`NAME`, what a report calls it; and `NEEDS`, what must be known of the noise: "noise rate" (if left out), "matrix" or
-None. Adding one is adding its file; what has no `train` is support.
+A method is a module here with `def train(task, settings, noise) -> Learned`. It may also have:
+
+- `NAME`, what a report calls it.
+- `RECIPES`, how it trains under each preset: {"paper": Recipe(...), "fast": ..., "cpu": ...}, or in the place of one
+  recipe several by name. Without, it trains as stage 1 does.
+- `Own(Knobs)`, the settings that only it has: settings.own["its name"].
+- `NEEDS`, what must be known of the noise: "noise rate" (if left out), "matrix" or None.
+- `refuse(settings)`, where it cannot take them all: that is asked before anything is trained.
+- `follows(settings)`, which settings of its recipe are fitted to the number of pictures, if not all that are.
+
+Adding one is adding its file; what has no `train` is support.
 """
 
 import importlib
 import importlib.util
 import pkgutil
 import re
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -31,9 +39,13 @@ def get(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name}")
 
 
-def knobs(name: str) -> type[Any] | None:
-    """The class of a method's own settings; None where it has none, or is no method."""
-    return getattr(get(name), "Knobs", None) if name in names() else None
+def sound() -> list[str]:
+    """Those that can be loaded: a broken one stops only who asks for it."""
+    found = []
+    for name in names():
+        with suppress(Exception):
+            found.append(get(name).__name__.rpartition(".")[2])
+    return found
 
 
 def called(name: str) -> str:

@@ -13,26 +13,21 @@ from smallloss.engine.objective import Batch, Plan
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
-from smallloss.errors import InputError
-from smallloss.methods.presets import Settings
+from smallloss.knobs import Knobs, knob
+from smallloss.methods.settings import Settings
 from smallloss.methods.small_loss import Learned, overall_rate, refuse_one_module
 from smallloss.methods.supervised import Supervised
 from smallloss.noise.model import NoiseModel
 
 NAME = "Co-teaching"
 NEEDS = "noise rate"
-HELP = {"ramp_epochs": ("Epochs over which the share left out rises to the noise rate.", "a whole number from 2")}
 
 
 @dataclass(frozen=True)
-class Knobs:
-    """Co-teaching's own settings."""
+class Own(Knobs):
+    """T_k, the epochs over which R(t) rises: the first keeps all, so there are two at least."""
 
-    ramp_epochs: int = 10  # T_k: the epochs over which R(t) rises
-
-    def __post_init__(self) -> None:
-        if self.ramp_epochs < 2:
-            raise InputError(f"ramp_epochs is {self.ramp_epochs}; it must be at least 2, since the first keeps all")
+    ramp_epochs: int = knob(10, "Epochs over which the share left out rises to the noise rate.", least=2)
 
 
 class CoTeaching(Supervised):
@@ -41,14 +36,14 @@ class CoTeaching(Supervised):
     networks = 2
 
     def __init__(
-        self, task: Task, name: str, examples: np.ndarray, recipe: Recipe, net: Any, rate: float, knobs: Knobs
+        self, task: Task, name: str, examples: np.ndarray, recipe: Recipe, net: Any, rate: float, own: Own
     ) -> None:
         super().__init__(task, name, examples, recipe, net)
-        self.rate, self.knobs = rate, knobs
+        self.rate, self.own = rate, own
 
     def plan(self, epoch: int) -> Iterable[Plan]:
         """R(t) = τ min(t / T_k, 1), as a number of kept examples beside each step."""
-        left_out = self.rate * min(epoch / (self.knobs.ramp_epochs - 1), 1.0)
+        left_out = self.rate * min(epoch / (self.own.ramp_epochs - 1), 1.0)
         for plan in super().plan(epoch):
             yield plan.beside(kept=max(1, int((1 - left_out) * plan.size)))
 
@@ -66,6 +61,7 @@ def refuse(settings: Settings) -> None:
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
-    rate, knobs = overall_rate(task, settings, noise), settings.knobs(Knobs)
-    objective = CoTeaching(task, "co_teaching", task.train, settings.stage1, settings.net, rate, knobs)
+    rate, recipe = overall_rate(task, settings, noise), settings.recipe("co_teaching")
+    own = settings.own["co_teaching"]
+    objective = CoTeaching(task, "co_teaching", task.train, recipe, settings.net, rate, own)
     return Learned("co_teaching", fit(task, objective))

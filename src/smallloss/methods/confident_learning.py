@@ -4,12 +4,13 @@ import numpy as np
 
 from smallloss.engine.task import Task
 from smallloss.methods.cross import out_of_sample
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import CPU, FAST, PAPER, Settings
 from smallloss.methods.small_loss import Learned, chosen, retrain, warm_up
 from smallloss.noise.confident import label_issues
 from smallloss.noise.model import NoiseModel
 
 NAME = "Confident learning"
+RECIPES = {"paper": {"rsl": PAPER}, "fast": {"rsl": FAST}, "cpu": {"rsl": CPU}}  # what is left is learnt as RSL does
 NEEDS = None  # it counts its own rates
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage, fit
 from smallloss.engine.task import Task
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import Settings
 from smallloss.methods.supervised import Supervised
 
 NEITHER = -1  # the fold of what no network learns, and all judge
@@ -78,8 +78,8 @@ def cross_predict(
     """
     number = int(folds.max()) + 1
     found = np.full((number, len(task.dataset), task.classes), np.nan, np.float32)
-    whole = recipe.epochs
-    record = {"window": settings.scored_epochs(whole), "best": range(whole), "last": range(whole - 1, whole)}[pick]
+    whole, window = recipe.epochs, settings.criterion.scored_epochs(recipe.epochs)
+    record = {"window": window, "best": range(whole), "last": range(whole - 1, whole)}[pick]
     recipe = replace(recipe, evaluate_every=whole)
     for which in range(number):
         # The first leaves out the last fold: of two, it learns the first.
@@ -112,8 +112,8 @@ def deal(task: Task, rows: np.ndarray, purpose: str, *, apart: bool = False) -> 
 
 def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
     """g(x) of every row by two half-trainings, [networks, n, c]; NaN where the network learnt the row."""
-    epochs = max(2, round(settings.half_epochs * settings.stage1.epochs))
+    epochs = max(2, round(settings.criterion.half_epochs * settings.recipe("stage1").epochs))
     half = deal(task, task.train, "halves", apart=not len(task.held_out))
     rows, held_out = np.concatenate([task.train, task.held_out]), np.full(len(task.held_out), NEITHER)
     folds = np.concatenate([half, held_out])
-    return cross_predict(task, settings, rows, folds, recipe=replace(settings.stage1, epochs=epochs))
+    return cross_predict(task, settings, rows, folds, recipe=replace(settings.recipe("stage1"), epochs=epochs))

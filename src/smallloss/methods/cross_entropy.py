@@ -1,7 +1,7 @@
 """Cross Entropy: no special treatment of label noise. The baseline beside everything else."""
 
 from smallloss.engine.task import Task
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import Settings
 from smallloss.methods.small_loss import Learned, warm_up
 from smallloss.noise.model import NoiseModel
 

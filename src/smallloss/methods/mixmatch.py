@@ -18,63 +18,37 @@ from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.engine.task import Task
 from smallloss.engine.views import Views, draw_views
-from smallloss.errors import InputError, TooFewError
+from smallloss.errors import TooFewError
+from smallloss.knobs import Knobs, knob
 
 _FEWEST_STEPS = 50  # of an epoch that follows the data: a second look and an average of weights need some
 
-# What each setting does and the values it takes. docs/make_settings.py makes docs/reference/settings.md from this.
-HELP = {
-    "steps_per_epoch": (
-        "Steps per epoch of `rsl_wm`; `none` makes an epoch one pass over the training part, at least 50 steps.",
-        "a whole number from 1, or `none`",
-    ),
-    "temperature": ("How much guessed labels are sharpened; lower is sharper.", "above 0"),
-    "alpha": ("Mixing coefficients come from Beta(α, α); a small α hardly mixes.", "above 0"),
-    "lambda_u": ("Weight of the loss on unlabeled examples.", "from 0"),
-    "ramp": ("Share of the stage over which `lambda_u` rises from 0.", "from 0"),
-    "mix_per": ("One mixing coefficient per step, or one per example.", "`step`, `example`"),
-    "guess_by": ("What guesses labels: the network, or the average of its weights.", "`network`, `average`"),
-    "networks": ("Number of networks that guess and judge together.", "a whole number from 1"),
-    "rounds": ("With 2, the examples are ranked and selected a second time part-way through.", "1 or 2"),
-    "look_at": ("Share of the stage after which that second look happens.", "in [0, 1]"),
-    "second_beta": ("`beta` of the second selection.", "in [0, 1]"),
-}
-
 
 @dataclass(frozen=True)
-class MixMatchSettings:
+class MixMatchSettings(Knobs):
     """MixMatch's own knobs. The defaults are the authors'."""
 
-    steps_per_epoch: int | None = 1024  # None: as many as the training part has batches, at least 50
-    temperature: float = 0.5
-    alpha: float = 0.75
-    lambda_u: float = 75.0
-    ramp: float = 1.0  # share of the run over which lambda_u rises; Google's code: 16,384 steps
-    mix_per: str = "step"  # one mixing coefficient a step (authors) or an example (Google's code)
-    guess_by: str = "network"  # or "average": the weight average guesses, as a teacher
-    networks: int = 1  # more guess together, each mixes anew, and all judge together
-    rounds: int = 1  # 2: a second look at the ranking part-way through
-    look_at: float = 0.4  # share of the run after which the second look happens
-    second_beta: float = 0.05
-
-    def __post_init__(self) -> None:
-        if self.mix_per not in ("step", "example"):
-            raise InputError(f"mix_per is {self.mix_per!r}; it must be step or example")
-        if self.guess_by not in ("network", "average"):
-            raise InputError(f"guess_by is {self.guess_by!r}; it must be network or average")
-        for name in ("steps_per_epoch", "temperature", "alpha"):
-            if (value := getattr(self, name)) is not None and not value > 0:
-                raise InputError(f"{name} is {value}; it must be above 0")
-        for name in ("lambda_u", "ramp"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0")
-        for name in ("look_at", "second_beta"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must lie in [0, 1]")
-        if self.networks < 1:
-            raise InputError(f"networks is {self.networks}; it must be at least 1")
-        if self.rounds not in (1, 2):
-            raise InputError(f"rounds is {self.rounds}; it must be 1 or 2")
+    steps_per_epoch: int | None = knob(
+        1024,
+        "Steps per epoch of `rsl_wm`; `none` makes an epoch one pass over the training part, at least 50 steps.",
+        least=1,
+    )
+    temperature: float = knob(0.5, "How much guessed labels are sharpened; lower is sharper.", above=0)
+    alpha: float = knob(0.75, "Mixing coefficients come from Beta(α, α); a small α hardly mixes.", above=0)
+    lambda_u: float = knob(75.0, "Weight of the loss on unlabeled examples.", least=0)
+    ramp: float = knob(1.0, "Share of the stage over which `lambda_u` rises from 0.", least=0)  # Google: 16,384 steps
+    mix_per: str = knob(  # authors: step; Google's code: example
+        "step", "One mixing coefficient per step, or one per example.", choices=("step", "example")
+    )
+    guess_by: str = knob(
+        "network", "What guesses labels: the network, or the average of its weights.", choices=("network", "average")
+    )
+    networks: int = knob(1, "Number of networks that guess and judge together.", least=1)  # each mixes anew
+    rounds: int = knob(
+        1, "With 2, the examples are ranked and selected a second time part-way through.", choices=(1, 2)
+    )
+    look_at: float = knob(0.4, "Share of the stage after which that second look happens.", least=0, most=1)
+    second_beta: float = knob(0.05, "`beta` of the second selection.", least=0, most=1)
 
     def look_epoch(self, epochs: int) -> int:
         """The epoch after which the second look happens."""

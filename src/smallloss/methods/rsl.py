@@ -1,20 +1,21 @@
 """RSL: the reformalised small-loss criterion (Algorithm 1)."""
 
 from smallloss.engine.task import Task
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import CPU, FAST, PAPER, Settings
 from smallloss.methods.small_loss import Learned, choose, retrain, warm_up
 from smallloss.noise.model import NoiseModel
 
 NAME = "RSL"
 NEEDS = "noise rate"
+RECIPES = {"paper": PAPER, "fast": FAST, "cpu": CPU}
 
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Algorithm 1, whole."""
     stage1 = warm_up(task, settings)  # lines 1-7
     assert stage1.ledger is not None
-    score = stage1.ledger.score(settings.score)
+    score = stage1.ledger.score(settings.criterion.score)
     selection = choose(task, settings, noise, score)  # lines 8-14
     final = retrain(task, settings, task.train[task.learnt(selection.mask)])  # line 15
-    evidence = f"{settings.score_in_words} over stage 1"
+    evidence = f"{settings.criterion.score_in_words} over stage 1"
     return Learned("rsl", final, selection, score, evidence, stage1.ledger, (stage1,))

@@ -9,48 +9,76 @@ from smallloss.criterion.selection import Selection
 from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.errors import InputError
-from smallloss.methods.mixmatch import WeightedMixMatch
-from smallloss.methods.presets import Settings
+from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
+from smallloss.methods.settings import CPU, FAST, PAPER, Settings
 from smallloss.methods.small_loss import Learned, choose, refuse_one_module, warm_up
 from smallloss.noise.model import NoiseModel
 
 NAME = "RSL_WM"
 NEEDS = "noise rate"
+RECIPES = {
+    "paper": {
+        "rsl_wm": replace(
+            PAPER, epochs=500, batch=64, optimiser="adam", lr=0.002, weight_decay=0.02, schedule="constant",
+            ema=0.999, ema_batchnorm="copy", padding="reflect", crop_offsets=8, ties="earlier",
+        ),
+        "mixmatch": MixMatchSettings(),
+    },
+    "fast": {
+        "rsl_wm": replace(
+            FAST, epochs=44, batch=128, lr=0.15, schedule="cosine", warmup_steps=500, ema=0.999, padding="reflect"
+        ),
+        "mixmatch": MixMatchSettings(steps_per_epoch=800, lambda_u=15, ramp=0.3, mix_per="example", rounds=2),
+    },
+    "cpu": {
+        "rsl_wm": replace(CPU, epochs=20, lr=0.15, schedule="cosine", ema=0.99),
+        # A small net has no room to spare for mixed pictures: α is small, and most are hardly mixed.
+        "mixmatch": MixMatchSettings(
+            steps_per_epoch=None, alpha=0.2, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average", rounds=2
+        ),
+    },
+}  # fmt: skip
+
+
+def follows(settings: Settings) -> tuple[str, ...]:
+    """Its steps are as many as ever, however few the pictures; with epochs that are passes there may be too many."""
+    return ("epochs",) if settings.own["mixmatch"].steps_per_epoch is None else ()
 
 
 def refuse(settings: Settings) -> None:
     """Several networks are made by a function, or by name; an average of the weights can guess where there is one."""
-    if settings.mixmatch.guess_by == "average" and settings.rsl_wm.ema is None:
+    networks = settings.own["mixmatch"].networks
+    if settings.own["mixmatch"].guess_by == "average" and settings.recipe("rsl_wm").ema is None:
         raise InputError("mixmatch.guess_by is average, but rsl_wm.ema is none: there is no average to guess by.")
-    if settings.mixmatch.networks > 1:
-        refuse_one_module(settings.last_net, f"mixmatch.networks={settings.mixmatch.networks} needs networks")
+    if networks > 1:
+        refuse_one_module(settings.last_net, f"mixmatch.networks={networks} needs networks")
 
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """D_sel_WM = Weighted_MixMatch(D_sel, D_u): Algorithm 1 with its last line replaced."""
     stage1 = warm_up(task, settings)
     assert stage1.ledger is not None
-    score = stage1.ledger.score(settings.score)
+    score = stage1.ledger.score(settings.criterion.score)
     selection = choose(task, settings, noise, score)
 
-    recipe, how = settings.rsl_wm, settings.mixmatch
+    recipe, how = settings.recipe("rsl_wm"), settings.own["mixmatch"]
     looks_again = how.rounds > 1
     ledger = LossLedger(len(task.dataset)) if looks_again else None
     record = range(how.score_from(recipe.epochs), recipe.epochs) if looks_again else None
 
     def look_again(ledger: LossLedger) -> Selection:
-        return choose(task, settings, noise, ledger.score(settings.score), beta=how.second_beta)
+        return choose(task, settings, noise, ledger.score(settings.criterion.score), beta=how.second_beta)
 
     objective = WeightedMixMatch(task, "rsl_wm", selection, recipe, settings.last_net, how, look_again)
     first = objective.weight.numpy().copy()
     final = fit(task, objective, ledger=ledger, record=record)
     last = objective.weight.numpy()
     if final.ledger is None:
-        evidence = f"{settings.score_in_words} over stage 1"
+        evidence = f"{settings.criterion.score_in_words} over stage 1"
         return Learned("rsl_wm", final, _told(selection, first, last), score, evidence, stage1.ledger, (stage1,))
     # The semi-supervised network has seen right labels almost alone: its losses are the better evidence.
-    evidence = f"{settings.score_in_words} over stage 2 (second look)"
-    score = final.ledger.score(settings.score)
+    evidence = f"{settings.criterion.score_in_words} over stage 2 (second look)"
+    score = final.ledger.score(settings.criterion.score)
     told = _told(look_again(final.ledger), first, last)
     return Learned("rsl_wm", final, told, score, evidence, final.ledger, (stage1,), how.second_beta)
 

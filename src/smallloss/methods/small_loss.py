@@ -8,13 +8,12 @@ import torch
 from torch import nn
 
 from smallloss.criterion.ledger import LossLedger
-from smallloss.criterion.selection import Criterion, Selection
+from smallloss.criterion.selection import Selection
 from smallloss.engine.objective import new_network
-from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Fitted, fit
 from smallloss.engine.task import Task
 from smallloss.errors import InputError
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import STAGE1, Settings
 from smallloss.methods.supervised import Supervised
 from smallloss.noise.model import NoiseModel
 from smallloss.record.judge import select_rows
@@ -56,12 +55,10 @@ def try_views(task: Task, settings: Settings, method: str) -> None:
         return
     _, *size = task.dataset.in_shape
     for name in ("stage1", method):
-        recipe = getattr(settings, name, None)
-        if isinstance(recipe, Recipe):
-            try:
-                recipe.augmentation(flip=False).require_room((size[0], size[1]))
-            except InputError as error:
-                raise InputError(f"{name}.{error}") from None
+        try:
+            settings.recipe(name).augmentation(flip=False).require_room((size[0], size[1]))
+        except InputError as error:
+            raise InputError(f"{name if name in settings.recipes else STAGE1}.{error}") from None
 
 
 def refuse_one_module(net: Any, need: str) -> None:
@@ -74,8 +71,8 @@ def warm_up(task: Task, settings: Settings) -> Fitted:
     """Lines 1-7: E epochs on the noisy labels; after each, every example's loss goes into the ledger."""
     if "stage1" in task.finished:
         return task.finished["stage1"]
-    objective = Supervised(task, "stage1", task.train, settings.stage1, settings.net)
-    record = settings.scored_epochs(settings.stage1.epochs)
+    objective = Supervised(task, "stage1", task.train, settings.recipe("stage1"), settings.net)
+    record = settings.criterion.scored_epochs(settings.recipe("stage1").epochs)
     task.finished["stage1"] = fitted = fit(task, objective, ledger=LossLedger(len(task.dataset)), record=record)
     return fitted
 
@@ -90,13 +87,9 @@ def choose(
     beta: float | None = None,
 ) -> Selection:
     """Lines 8-14: class by class, the num(i) examples with the smallest score, of the training part or `index`."""
-    how, rows = criterion_of(settings, beta), task.train if index is None else index
+    how, rows = settings.criterion, task.train if index is None else index
+    how = how if beta is None else replace(how, beta=beta)
     return select_rows(task.dataset, rows, score, noise, how, task.pins)
-
-
-def criterion_of(settings: Settings, beta: float | None) -> Criterion:
-    how = Criterion.of(vars(settings))
-    return how if beta is None else replace(how, beta=beta)
 
 
 def chosen(task: Task, settings: Settings, suspicion: np.ndarray, removed: np.ndarray) -> tuple[Selection, np.ndarray]:
@@ -117,12 +110,12 @@ def overall_rate(task: Task, settings: Settings, noise: NoiseModel) -> float:
 
 def retrain(task: Task, settings: Settings, examples: np.ndarray, name: str = "rsl") -> Fitted:
     """Line 15: a fresh network on the examples alone."""
-    return fit(task, Supervised(task, name, examples, settings.rsl, settings.last_net, recipe_name="rsl"))
+    return fit(task, Supervised(task, name, examples, settings.recipe("rsl"), settings.last_net, recipe_name="rsl"))
 
 
 def retrain_relabelled(task: Task, settings: Settings, wrong: np.ndarray, suggested: np.ndarray) -> Learned:
     """A fresh network on all examples, the wrong ones under the class suggested, if nobody has answered for them."""
-    objective = Supervised(task, RELABELLED, task.train, settings.rsl, settings.last_net, recipe_name="rsl")
+    objective = Supervised(task, RELABELLED, task.train, settings.recipe("rsl"), settings.last_net, recipe_name="rsl")
     free = ~np.isin(wrong, list(task.pins))
     objective.targets = task.targets.clone()
     objective.targets[torch.from_numpy(wrong[free])] = torch.from_numpy(suggested[free]).to(task.targets)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from smallloss.engine.task import Task
 from smallloss.methods.cross import out_of_sample
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import Settings
 from smallloss.methods.small_loss import warm_up
 from smallloss.noise.estimate import count
 from smallloss.noise.model import NoiseModel

@@ -9,14 +9,15 @@ import numpy as np
 from smallloss.criterion.labels import encode, encode_among, require_one_order
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.quota import ClassSize, Gamma, Rounding
-from smallloss.criterion.selection import KAPPA, Criterion, Selection, select_codes
+from smallloss.criterion.selection import Selection, select_codes
+from smallloss.criterion.settings import KAPPA, Criterion
 from smallloss.errors import InputError
+from smallloss.knobs import to_numpy
 from smallloss.noise.answers import found_wrong, pin
 from smallloss.noise.estimate import count
 from smallloss.noise.model import NoiseModel
 from smallloss.noise.probabilities import matrices_of
 from smallloss.noise.verdict import judge
-from smallloss.values import to_numpy
 
 
 def select(
@@ -74,7 +75,9 @@ def select(
         found = count(matrices, codes.astype(np.int64), classes.tolist())
         notes += [f"The noise rates are estimated: {found.evidence}"]
         noise = noise.beside(found)
-    how = Criterion(beta, gamma, kappa, weight_max, rounding, class_size)
+    how = Criterion(
+        beta=beta, gamma=gamma, kappa=kappa, weight_max=weight_max, rounding=rounding, class_size=class_size
+    )
     chosen = select_by(noise, values, codes, how, classes=classes, known_wrong=known_wrong)
     return replace(
         chosen,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from smallloss.criterion.labels import encode, encode_among
 from smallloss.errors import InputError
-from smallloss.values import to_numpy
+from smallloss.knobs import to_numpy
 from smallloss.words import listed
 
 Codes = NDArray[np.int64]

@@ -16,10 +16,10 @@ _NOTHING: tuple[Any, ...] = (None, [], {})  # a setting that is new and not used
 _MANY = 5  # values, or differences: more of them are not told one by one
 _LONG = 80  # characters
 # Stages in their order, and the settings that none before them used. All others are stage 1's already; a method's own
-# stages come last, whatever it calls them, and so do the settings named after it.
+# stages come last, whatever it calls them, and so do the groups of settings but for stage 1's.
 _STAGES = {"stage1": 0, "half0": 1, "half1": 1}
 _METHOD = 2
-_FIRST_USED = {"half_epochs": 1, "rsl": _METHOD, "rsl_wm": _METHOD, "mixmatch": _METHOD, "final_net": _METHOD}
+_FIRST_USED = {"half_epochs": 1, "final_net": _METHOD}
 
 
 class RunFolder:
@@ -49,7 +49,7 @@ class RunFolder:
     def _begin_or_go_on(self) -> None:
         marker, config = self.path / MARKER, {"smallloss_run": 1, **self._config}
         before = read_config(self.path) if marker.exists() else config
-        different = _differences(before, config)
+        different = _differences(_without_other_methods(before, config), config)
         if different:
             self._refuse_unless_unused(different)
             self.changed = f"{_in_words(different)}; nothing was trained with that yet, so the run goes on"
@@ -86,8 +86,8 @@ class RunFolder:
     def _first_used(self, name: str) -> int:
         """The first stage that something in config.json bears on; -1 for what is no setting and may never change."""
         head, _, rest = name.partition(".")
-        group = rest.partition(".")[0]
-        last = _METHOD if group == self._config.get("method") else 0
+        group, dot, _ = rest.partition(".")
+        last = _METHOD if dot and group not in ("stage1", "own_nets") else 0
         return _FIRST_USED.get(group, last) if head == "settings" else -1
 
     def __exit__(
@@ -152,6 +152,13 @@ def read_config(path: Path) -> dict[str, Any]:
     if not isinstance(config, dict) or "smallloss_run" not in config:
         raise InputError(f"{marker} was not written by smallloss; name another folder")
     return config
+
+
+def _without_other_methods(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Folders of before list the settings of every method; they bear on no training of this one."""
+    groups, mine = old.get("settings", {}), new.get("settings", {})
+    used = {name: one for name, one in groups.items() if name in mine or not isinstance(one, dict)}
+    return old | ({"settings": used} if groups else {})
 
 
 def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> dict[str, tuple[Any, Any]]:

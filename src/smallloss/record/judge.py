@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.ledger import LossLedger
-from smallloss.criterion.selection import Criterion, Selection
+from smallloss.criterion.selection import Selection
+from smallloss.criterion.settings import Criterion
 from smallloss.data.dataset import Dataset
 from smallloss.noise import verdict
 from smallloss.noise.answers import PROMISE

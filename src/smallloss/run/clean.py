@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from smallloss import methods
+from smallloss.knobs import Arg, Opt
 from smallloss.models import registry as nets
 from smallloss.noise.answers import PROMISE
-from smallloss.options import Arg, Opt
 
 if TYPE_CHECKING:
     import numpy as np

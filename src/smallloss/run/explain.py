@@ -8,8 +8,7 @@ import torch
 
 from smallloss.data.dataset import Dataset
 from smallloss.engine.task import Task
-from smallloss.methods import presets
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import Settings, get_preset
 from smallloss.models.small import LARGEST, SHRUNK
 from smallloss.noise.model import NoiseModel
 from smallloss.report.facts import printable
@@ -109,10 +108,10 @@ def _net(dataset: Dataset, settings: Settings, asked: Mapping[str, Any]) -> str:
 
 
 def _epochs(settings: Settings, asked: Mapping[str, Any]) -> str:
-    last = getattr(settings, asked["method"], settings.stage1)
-    apart = f"; {last.epochs} in {asked['method']}" if last.epochs != settings.stage1.epochs else ""
+    last = settings.recipe(asked["method"])
+    apart = f"; {last.epochs} in {asked['method']}" if last.epochs != settings.recipe("stage1").epochs else ""
     own = asked["epochs"] is not None or any(name.endswith(".epochs") for name in asked["settings"])
-    recipe, preset = settings.stage1, presets.get(settings.preset).stage1
+    recipe, preset = settings.recipe("stage1"), get_preset(settings.preset).recipe("stage1")
     why = _AS_ASKED if own else "the preset's"
     if not own and recipe.epochs < preset.epochs:
         why = f"not the preset's {preset.epochs}, because there are so many pictures"

@@ -2,21 +2,19 @@
 
 import hashlib
 import re
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from smallloss import methods
 from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import conflict_table
 from smallloss.data.seen import Seen
 from smallloss.data.table_files import write_table
 from smallloss.engine.classifier import MODEL, Classifier
 from smallloss.files import write_npz
-from smallloss.methods.presets import Settings
+from smallloss.methods.settings import NETS, Settings, groups_of
 from smallloss.methods.small_loss import Learned
 from smallloss.models import build
 from smallloss.models.registry import weights_digest
@@ -57,12 +55,14 @@ def write_duplicates(folder: RunFolder, dataset: Dataset) -> None:
 
 def plain_settings(settings: Settings, method: str, dataset: Dataset) -> dict[str, Any]:
     """Settings as JSON can say them, with the method's own; a network of the user's own by its class and digests."""
-    nets = {name: getattr(settings, name) for name in ("net", "final_net")}
-    values = dict(vars(settings)) | {name: net_name(net) for name, net in nets.items()}
-    del values["own"]
-    plain = {name: asdict(value) if hasattr(value, "__dataclass_fields__") else value for name, value in values.items()}
-    if (kind := methods.knobs(method)) is not None:
-        plain[method] = asdict(settings.knobs(kind))
+    nets = {name: getattr(settings, name) for name in NETS}
+    groups: dict[str, dict[str, Any]] = {}
+    for name, one in [*settings.recipes.items(), *settings.own.items()]:
+        if name in groups_of(method):
+            groups[name] = groups.get(name, {}) | one.to_dict()
+    own = {} if method in settings.recipes else {method: groups.pop(method)} if method in groups else {}
+    alone = {"final_net": net_name(settings.final_net), **settings.criterion.to_dict()}
+    plain = {"preset": settings.preset, "net": net_name(settings.net), **groups, **alone, **own}
     told = {name: _digests(net, dataset) for name, net in nets.items() if net_name(net) != net}
     return plain | ({"own_nets": told} if told else {})
 

@@ -1,6 +1,7 @@
 """What a run found, from what its methods learnt: the parts and the accuracies."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from smallloss.criterion.selection import Selection
 from smallloss.engine.inference import outputs
 from smallloss.engine.stage import Fitted
 from smallloss.engine.task import Task
-from smallloss.methods.presets import Settings
-from smallloss.methods.small_loss import Learned, choose, criterion_of
+from smallloss.methods.settings import Settings
+from smallloss.methods.small_loss import Learned, choose
 from smallloss.models.ensemble import Ensemble
 from smallloss.noise.accuracy import TrueAccuracy, without_answers
 from smallloss.noise.model import NoiseModel
@@ -26,8 +27,8 @@ ByTrueLabels = Callable[[np.ndarray, np.ndarray], TrueAccuracy | None]  # of row
 def judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
     """A method that keeps no ledger of its own is judged beside plain cross entropy's."""
     assert baseline.ledger is not None
-    baseline.score = baseline.ledger.score(settings.score)
-    baseline.evidence = f"{settings.score_in_words} over stage 1"
+    baseline.score = baseline.ledger.score(settings.criterion.score)
+    baseline.evidence = f"{settings.criterion.score_in_words} over stage 1"
     return baseline
 
 
@@ -35,7 +36,7 @@ def parts_of(task: Task, settings: Settings, noise: NoiseModel, learned: Learned
     """The training part as the method selected it; the held-out part ranked among itself, out of sample."""
     assert learned.score is not None
     train = learned.selection or choose(task, settings, noise, learned.score, beta=learned.beta)
-    how = criterion_of(settings, learned.beta)
+    how = settings.criterion if learned.beta is None else replace(settings.criterion, beta=learned.beta)
     return judging.parts_of(task.dataset, task.train, train, learned.score, noise, how, task.pins)
 
 

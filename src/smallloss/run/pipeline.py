@@ -18,13 +18,12 @@ from smallloss.engine.progress import Progress
 from smallloss.engine.task import Task, pick_device
 from smallloss.errors import InputError, TooFewError
 from smallloss.files import place
-from smallloss.methods import fitting
-from smallloss.methods.presets import Settings, idle
+from smallloss.knobs import said_again, whole
+from smallloss.methods.settings import Settings, idle, settings_for
 from smallloss.methods.small_loss import choose, retrain_relabelled, try_nets, try_views
 from smallloss.methods.unknown_noise import learn_noise
 from smallloss.noise.model import NoiseModel
 from smallloss.noise.verdict import require_promise
-from smallloss.options import said_again
 from smallloss.record.folder import RunFolder
 from smallloss.record.judge import Evidence, judge
 from smallloss.record.run import RELABELLED
@@ -35,7 +34,6 @@ from smallloss.run.files import plain_settings, write_duplicates, write_run
 from smallloss.run.known_noise import given_noise
 from smallloss.run.outcome import accuracy_of, by_true_labels, judge_by_stage1, parts_of, stages_of
 from smallloss.run.prepare import Ready, as_seen, dataset_of, make_ready, place_of, refuse_early
-from smallloss.values import whole
 
 BASELINE = "cross_entropy"
 
@@ -57,7 +55,7 @@ def start(asked: dict[str, Any]) -> CleanRun:
     folder = None if out is None else Path(out)
     loaded = dataset_of(data, asked["label"], asked["labels"])
     dataset, fill, seen = as_seen(loaded, asked["features"], backbone, where, folder)
-    chosen = fitting.choose(preset, where.type, dataset, net=net, epochs=epochs, changes=changes)
+    chosen = settings_for(preset, where.type, dataset, net=net, epochs=epochs, changes=changes)
     methods.refuse(method, chosen)
     given = given_noise(asked["noise_rate"], asked["transition"], asked["prior"], dataset.classes)
     ready = make_ready(

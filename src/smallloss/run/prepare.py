@@ -22,7 +22,7 @@ from smallloss.engine.embedding import Fill, embedded, no_fill
 from smallloss.engine.task import Check
 from smallloss.errors import InputError
 from smallloss.files import place
-from smallloss.methods import presets
+from smallloss.methods.settings import settings_for
 from smallloss.models.backbone import name_of
 from smallloss.models.registry import require_known
 from smallloss.noise import answers as by_hand
@@ -46,7 +46,7 @@ def refuse_early(
     if out is not None and not isinstance(out, str | Path):
         raise InputError(f"out is a {type(out).__name__}; it names a folder. Give data and labels as a pair: (X, y).")
     _refuse_inside(data, out)
-    asked = presets.choose(preset, device, None, net=net, epochs=epochs, changes=changes)
+    asked = settings_for(preset, device, None, net=net, epochs=epochs, changes=changes)
     for name in (asked.net, asked.last_net):
         require_known(name)
     for option, file in files.items():

@@ -7,7 +7,7 @@ import numpy as np
 
 from smallloss import __version__
 from smallloss.criterion.ledger import LossLedger
-from smallloss.criterion.selection import Criterion
+from smallloss.criterion.settings import Criterion
 from smallloss.data import source
 from smallloss.data.dataset import Dataset
 from smallloss.data.npz import read_npy, read_npz

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from smallloss.errors import InputError
+from smallloss.knobs import Arg, Opt
 from smallloss.noise.answers import PROMISE
-from smallloss.options import Arg, Opt
 from smallloss.run.clean import PRIOR, PROMISED, RATES, TRANSITION
 
 if TYPE_CHECKING:
