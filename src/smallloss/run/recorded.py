@@ -10,8 +10,8 @@ from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.settings import Criterion
 from smallloss.data import source
 from smallloss.data.dataset import Dataset
-from smallloss.data.npz import read_npy, read_npz
 from smallloss.errors import InputError
+from smallloss.files import read_npy, read_npz
 from smallloss.noise.estimate import count
 from smallloss.noise.model import NoiseModel
 from smallloss.noise.probabilities import matrices_of
