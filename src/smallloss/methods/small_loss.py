@@ -15,8 +15,8 @@ from smallloss.engine.task import Task
 from smallloss.errors import InputError
 from smallloss.methods.settings import Settings
 from smallloss.methods.supervised import Supervised
-from smallloss.noise.choose import select_by
 from smallloss.noise.model import NoiseModel
+from smallloss.record.judge import select_rows
 from smallloss.record.run import RELABELLED
 
 
@@ -87,13 +87,9 @@ def choose(
     beta: float | None = None,
 ) -> Selection:
     """Lines 8-14: class by class, the num(i) examples with the smallest score, of the training part or `index`."""
-    rows = task.train if index is None else index
-    how = settings.criterion
-    answers = {at: task.pins[row] for at, row in enumerate(rows.tolist()) if row in task.pins}
-    return select_by(
-        noise, score[rows], task.dataset.labels[rows], how if beta is None else replace(how, beta=beta),
-        classes=np.array(task.dataset.classes), answers=answers,
-    )  # fmt: skip
+    how, rows = settings.criterion, task.train if index is None else index
+    how = how if beta is None else replace(how, beta=beta)
+    return select_rows(task.dataset, rows, score, noise, how, task.pins)
 
 
 def chosen(task: Task, settings: Settings, suspicion: np.ndarray, removed: np.ndarray) -> tuple[Selection, np.ndarray]:
