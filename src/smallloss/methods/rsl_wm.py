@@ -1,4 +1,4 @@
-"""RSL_WM: RSL's selection, with the rest as unlabeled data (section 4, Weighted_MixMatch)."""
+"""RSL_WM (Gui, Wang, Tian, IJCAI 2021, section 4): RSL's selection, and MixMatch with the rest as unlabeled data."""
 
 from dataclasses import replace
 
@@ -16,6 +16,7 @@ from smallloss.noise.model import NoiseModel
 
 NAME = "RSL_WM"
 NEEDS = "noise rate"
+COSTS = "plain training, and a longer one with and without labels"
 RECIPES = {
     "paper": {
         "rsl_wm": replace(

@@ -61,8 +61,12 @@ class Settings:
     own: Mapping[str, Any] = field(default_factory=dict)  # method -> its own `Knobs`
 
     def recipe(self, stage: str) -> Recipe:
-        """What a stage is trained by; stage 1's, where a method declares none."""
-        return self.recipes.get(stage, self.recipes[STAGE1])
+        """What a stage is trained by."""
+        return self.recipes[self.group(stage)]
+
+    def group(self, stage: str) -> str:
+        """The name of its recipe: that of stage 1, where a method declares none."""
+        return stage if stage in self.recipes else STAGE1
 
     @property
     def last_net(self) -> Any:
