@@ -9,7 +9,7 @@ from smallloss.noise.answers import NONE
 from smallloss.record.examples import COLUMNS, NOBODY, Examples
 from smallloss.record.run import Run
 
-ONLY_SOMETIMES = ("suggested_label", "predicted_probability", "audit_answer", "audited_label", "true_label")
+ONLY_SOMETIMES = ("predicted_probability", "audit_answer", "audited_label", "true_label")
 
 
 def test_one_row_per_input_example_in_input_order(result: Run) -> None:
