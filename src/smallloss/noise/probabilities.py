@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smallloss.criterion.labels import encode, encode_among
+from smallloss.criterion.labels import encode
 from smallloss.errors import InputError
 from smallloss.knobs import to_numpy
 from smallloss.words import listed
@@ -64,7 +64,7 @@ def named(labels: Any, classes: Any, n: int, c: int) -> tuple[Codes, list[Any]]:
             f"The probabilities have {c} columns, and there are {len(names)} classes ({listed(names)}); name the "
             "classes in the order of the columns (classes=)."
         )
-    return (array if are_codes else encode_among(labels, names)[1]).astype(np.int64), names
+    return (array if are_codes else encode(labels, names)[1]).astype(np.int64), names
 
 
 def predictions(P: np.ndarray) -> tuple[Codes, Flags]:
