@@ -46,24 +46,6 @@ def test_a_cell_may_be_a_book(tmp_path):
     assert len(load(tmp_path / "t.csv")) == 4
 
 
-@pytest.mark.parametrize(
-    "content, sentence",
-    [
-        ("num,label\n1,größe\n".encode("latin-1"), "in UTF-8: .*; save it in UTF-8"),
-        (rows(NUM, head="num,label").encode("utf-16"), "in UTF-8: .*; save it in UTF-8"),
-        (b"label\na\nb\na\n", r"no column to learn from besides the labels\.$"),
-        (b"n,label\n0,a\n1,b\n2,a\n", "besides the labels; left out, being empty or different in every row: 'n'"),
-        (b"n,label\n1,a\n1,b\n1,a\n", "Nothing in .* tells one row from another"),
-        (b"text,label\nhello,a\nhello,b\nhello,a\n", "Nothing in .* tells one row from another"),
-        (b"path,label\nhttps://x.y/1.png,a\nhttps://x.y/2.png,b\nhttps://x.y/3.png,b\n", "holds addresses .*fetch the"),
-    ],
-)  # fmt: skip
-def test_a_table_that_tells_nothing_is_refused(tmp_path, content, sentence):
-    (tmp_path / "t.csv").write_bytes(content)
-    with pytest.raises(InputError, match=sentence):
-        load(tmp_path / "t.csv")
-
-
 @pytest.mark.parametrize("names", [("x_train", "y_train", "x_test", "y_test"), ("images", "labels", "x_test", "y_test"),
                                    ("train_images", "train_labels", "test_images", "test_labels")])  # fmt: skip
 def test_arrays_as_others_name_them(tmp_path, names):
