@@ -118,14 +118,14 @@ def longer(bytes_):
     return lambda data: data + bytes(bytes_)
 
 
-def instead(content):
-    return lambda data: pickle.dumps(content, 2)
+def batch(pixels, labels):
+    return lambda data: pickle.dumps({b"data": pixels, b"labels": labels}, 2)
 
 
 DAMAGED = [
     ("cifar10", "binary", "data_batch_3.bin", cut(1),
      rf"data_batch_3\.bin is cut short: expected {3073 * N:,} bytes .* found {3073 * N - 1:,}"),
-    ("cifar10", "binary", "data_batch_3.bin", cut(3073), rf"cut short: expected {3073 * N:,} .* found {3073 * (N - 1):,}"),
+    ("cifar10", "binary", "data_batch_3.bin", cut(3073), rf"cut short: .* found {3073 * (N - 1):,}"),
     ("cifar10", "binary", "data_batch_3.bin", longer(1), r"data_batch_3\.bin is too long: expected"),
     ("cifar10", "binary", "data_batch_3.bin", longer(3073), r"data_batch_3\.bin is too long: expected"),
     ("cifar100", "binary", "train.bin", longer(1), r"train\.bin is too long: expected"),
@@ -133,12 +133,11 @@ DAMAGED = [
     ("cifar100", "binary", "train.bin", cut(3074), rf"train\.bin is cut short: expected {3074 * 5 * N:,} bytes"),
     ("cifar10", "binary", "batches.meta.txt", lambda data: b"cat\ndog\n", "names 2 classes; there are 10"),
     ("cifar10", "binary", "data_batch_1.bin", lambda data: data[:3073] + b"M" + data[3074:], "code 77 at index 1"),
-    ("cifar10", "python", "data_batch_1", instead({b"data": PLANES[:N, :7], b"labels": [0] * N}), "no uint8 array 'data'"),
-    ("cifar10", "python", "data_batch_1", instead({b"data": PLANES[:N], b"labels": [0]}), "a number in 'labels' for each"),
-    ("cifar10", "python", "data_batch_1", instead({b"data": PLANES[:N], b"labels": ["cat"] * N}), "a number in 'labels'"),
-    ("cifar10", "python", "data_batch_1", instead({b"data": PLANES[: N - 1], b"labels": [0] * (N - 1)}),
-     f"expected {N} pictures .* found {N - 1}"),
-    ("cifar10", "python", "data_batch_1", instead([1, 2]), "holds no uint8 array 'data'"),
+    ("cifar10", "python", "data_batch_1", batch(PLANES[:N, :7], [0] * N), "no uint8 array 'data'"),
+    ("cifar10", "python", "data_batch_1", batch(PLANES[:N], [0]), "a number in 'labels' for each"),
+    ("cifar10", "python", "data_batch_1", batch(PLANES[:N], ["cat"] * N), "a number in 'labels'"),
+    ("cifar10", "python", "data_batch_1", batch(PLANES[1:N], [0] * (N - 1)), f"expected {N} pictures .* found {N - 1}"),
+    ("cifar10", "python", "data_batch_1", lambda data: pickle.dumps([1, 2]), "holds no uint8 array 'data'"),
     ("cifar10", "python", "test_batch", lambda data: b"cos\nsystem\n(S'touch owned'\ntR.", r"refused: .* os\.system"),
     ("cifar10", "python", "data_batch_2", None, r"lacks data_batch_2 of cifar-10-batches-py"),
 ]  # fmt: skip
