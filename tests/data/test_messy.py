@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from smallloss.data import load
+import smallloss.data
+from smallloss.data import load, source
 from smallloss.errors import InputError
 
 NUM = ["1.5", "2.5", "3.5", "0.5", "7.25", "9.5"]
@@ -86,3 +87,20 @@ def test_paths_written_on_windows(tmp_path):
     data = load(tmp_path / "t.csv")
     assert data.inputs[:, 0, 0, 0].tolist() == [0, 40, 80, 120]
     assert data.ids[0] == "cat\\0.png"
+
+
+def test_a_new_source_is_one_file(tmp_path, monkeypatch):
+    """It says what it takes, and is found there: nothing else knows of it."""
+    (tmp_path / "sums.py").write_text(
+        "import numpy as np\n"
+        "from smallloss.data.arrays import from_arrays\n"
+        "from smallloss.data.source import Source\n"
+        "def load_sums(n): return from_arrays(np.eye(int(n)), np.arange(int(n)) % 2, name='sums')\n"
+        "SOURCE = Source('sums:N', load_sums, 'sums', needs='how many', is_place=False)\n"
+    )
+    monkeypatch.setattr(smallloss.data, "__path__", [*smallloss.data.__path__, str(tmp_path)])
+    monkeypatch.setattr(source, "sources", source.sources.__wrapped__)
+    assert len(load("sums:6")) == 6
+    with pytest.raises(InputError, match="sums needs how many: write sums:N"):
+        load("sums")
+    assert "sums:N" in source.known()
