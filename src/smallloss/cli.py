@@ -15,6 +15,7 @@ from smallloss.errors import InputError, SmallLossError
 from smallloss.files import FULL
 from smallloss.knobs import Arg, Opt, declared
 from smallloss.run.clean import KINDS, PRIOR, PROMISED, RATES, clean
+from smallloss.run.report import report
 from smallloss.words import percent
 
 app = typer.Typer(
@@ -129,6 +130,18 @@ def _compare(**asked: Any) -> None:
 _verb(compare, _compare)
 
 
+def _report(**asked: Any) -> None:
+    from rich.console import Console
+
+    from smallloss.report.terminal import render
+
+    folder = asked["recorded"] if asked["out"] is None else asked["out"]
+    render(report(**asked), Console(), folder)
+
+
+_verb(report, _report)
+
+
 @app.command()
 @_spoken
 def check(
@@ -143,6 +156,17 @@ def check(
     print(verdict)
     if verdict.word == "do not trust":
         raise typer.Exit(_DO_NOT_USE)
+
+
+@app.command("methods")
+@_spoken
+def list_methods() -> None:
+    """List the methods: what each does, must know of the noise, and costs."""
+    from smallloss import methods
+
+    known = {None: "nothing", "noise rate": "noise rates (estimated, if not given)", "matrix": "a transition matrix"}
+    for one in methods.described():
+        print(f"{one.name}\n  {one.says}\n  needs: {known[one.needs]}\n  costs: {one.costs}")
 
 
 @app.command()
@@ -209,8 +233,7 @@ def audit(
     from smallloss.auditing import session as auditing
     from smallloss.auditing.words import next_run
     from smallloss.data.source import load
-    from smallloss.record.run import Run
-    from smallloss.run.prepare import data_of_run
+    from smallloss.record.run import Run, data_of_run
 
     dataset = data_of_run(run) if data is None else load(data, label=label, labels=labels)
     if answers is not None:
