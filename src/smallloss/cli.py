@@ -158,6 +158,17 @@ def check(
         raise typer.Exit(_DO_NOT_USE)
 
 
+@app.command("methods")
+@_spoken
+def list_methods() -> None:
+    """List the methods: what each does, must know of the noise, and costs."""
+    from smallloss import methods
+
+    known = {None: "nothing", "noise rate": "noise rates (estimated, if not given)", "matrix": "a transition matrix"}
+    for one in methods.described():
+        print(f"{one.name}\n  {one.says}\n  needs: {known[one.needs]}\n  costs: {one.costs}")
+
+
 @app.command()
 @_spoken
 def corrupt(

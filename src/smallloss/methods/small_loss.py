@@ -13,7 +13,7 @@ from smallloss.engine.objective import new_network
 from smallloss.engine.stage import Fitted, fit
 from smallloss.engine.task import Task
 from smallloss.errors import InputError
-from smallloss.methods.settings import STAGE1, Settings
+from smallloss.methods.settings import Settings
 from smallloss.methods.supervised import Supervised
 from smallloss.noise.model import NoiseModel
 from smallloss.record.judge import select_rows
@@ -58,7 +58,7 @@ def try_views(task: Task, settings: Settings, method: str) -> None:
         try:
             settings.recipe(name).augmentation(flip=False).require_room((size[0], size[1]))
         except InputError as error:
-            raise InputError(f"{name if name in settings.recipes else STAGE1}.{error}") from None
+            raise InputError(f"{settings.group(name)}.{error}") from None
 
 
 def refuse_one_module(net: Any, need: str) -> None:
@@ -99,7 +99,8 @@ def chosen(task: Task, settings: Settings, suspicion: np.ndarray, removed: np.nd
     score = suspicion / 2
     score[rows] += removed
     of, gone = (np.bincount(some, minlength=task.classes) for some in (labels, labels[removed]))
-    return choose(task, settings, NoiseModel(noise_rate=gone / np.maximum(of, 1)), score, beta=0.0), score
+    rate = np.minimum(gone, of - 1) / np.maximum(of, 1)  # of a class that is gone as a whole one is named as kept
+    return choose(task, settings, NoiseModel(noise_rate=np.maximum(rate, 0)), score, beta=0.0), score
 
 
 def overall_rate(task: Task, settings: Settings, noise: NoiseModel) -> float:
