@@ -14,9 +14,8 @@ from smallloss.criterion.settings import KAPPA, Criterion
 from smallloss.errors import InputError
 from smallloss.knobs import to_numpy
 from smallloss.noise.answers import found_wrong, pin
-from smallloss.noise.estimate import count
+from smallloss.noise.estimate import count, matrices_of
 from smallloss.noise.model import NoiseModel
-from smallloss.noise.probabilities import matrices_of
 from smallloss.noise.verdict import judge
 
 
