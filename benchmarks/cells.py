@@ -9,7 +9,7 @@ import torch
 from smallloss.criterion.corrupt import authors_noise, authors_split
 from smallloss.criterion.selection import precision_recall, select_globally
 from smallloss.criterion.transition import from_spec
-from smallloss.data.cifarn import human_labels
+from smallloss.data.cifar import human_labels
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
 from smallloss.engine.task import Check, Task

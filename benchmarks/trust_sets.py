@@ -23,7 +23,7 @@ from sklearn.model_selection import cross_val_predict
 from demos import Demo, mixed, numbers, texts
 from smallloss.criterion.corrupt import corrupt, instance_dependent
 from smallloss.criterion.transition import CIFAR10_MAP, DIGITS_MAP, from_spec
-from smallloss.data.cifarn import human_labels
+from smallloss.data.cifar import human_labels
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
 

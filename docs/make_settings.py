@@ -1,4 +1,4 @@
-"""Write docs/reference/settings.md. Its tables come from the code: each setting is declared in its field, by `knob`.
+"""Write docs/reference/settings.md. Its lists come from the code: each setting is declared in its field, by `knob`.
 
 python docs/make_settings.py
 """
@@ -18,8 +18,8 @@ PAGE = Path(__file__).parent / "reference" / "settings.md"
 PRESETS = [get_preset(name) for name in preset_names()]
 STAGES = {
     "stage1": "How the network that ranks is trained; `cross_entropy` and `co_teaching` use it too.",
-    "rsl": "How `rsl` trains on the selected examples.",
-    "rsl_wm": "How `rsl_wm` trains on the selected examples and, unlabeled, on the rest.",
+    "rsl": "How `rsl` learns from what is selected.",
+    "rsl_wm": "How `rsl_wm` learns from what is selected and, unlabeled, from the rest.",
 }
 ALONE = ("net", "score", "window", "final_net")  # first; then the rest of the criterion
 
@@ -58,18 +58,20 @@ def own(group: str) -> str:
 
 
 def table(about: dict[str, Knob], kind: type[Any], values: Callable[[str], list[Any]]) -> str:
-    """A row for each setting: what it does, the values it takes, and those that the presets have."""
-    rows = [("setting", "what it does", "values", *preset_names()), ("---",) * (3 + len(PRESETS))]
-    kinds = get_type_hints(kind)
+    """A line for each setting: what it does, the values it takes, and those that the presets have."""
+    kinds, said = get_type_hints(kind), []
     for name, one in about.items():
-        rows.append((f"`{name}`", one.help, one.in_words(kinds.get(name)), *map(shown, values(name))))
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+        each = [shown(value) for value in values(name)]
+        of = {value: ", ".join(n for n, v in zip(preset_names(), each, strict=True) if v == value) for value in each}
+        usual = f"**{each[0]}**" if len(of) == 1 else "; ".join(f"{some} **{value}**" for value, some in of.items())
+        said.append(f"- `{name}` ({one.in_words(kinds.get(name))}): {one.help} {usual}")
+    return "\n".join(said)
 
 
 def by_stage(settings: Settings, name: str) -> str:
     """One value where the stages agree, else one for each."""
     each = [shown(getattr(settings.recipe(stage), name)) for stage in STAGES]
-    return each[0] if len(set(each)) == 1 else " / ".join(each)
+    return each[0] if len(set(each)) == 1 else "/".join(each)
 
 
 def shown(value: Any) -> str:
@@ -95,50 +97,37 @@ smallloss clean photos.npz --out runs/quick --noise-rate 0.15 --epochs 10 --set 
 sl.clean("photos.npz", "runs/quick", noise_rate=0.15, epochs=10, settings={"stage1.lr": 0.05, "beta": 0.1})
 ```
 
-`--epochs` sets the epochs of every stage at once. If you mistype a name or a value, the error lists what is allowed.
-`config.json` in the run folder holds every value that a run used.
+`--epochs` sets the epochs of every stage. If you mistype a name or a value, the error lists what is allowed. Below,
+bold is the value in all presets, or in each.
 
 ## Presets
 
-A preset is a complete set of settings. Choose one with `--preset`.
-
 - `paper`: the authors' settings.
-- `fast`: ours for a GPU. The default for pictures on a GPU.
-- `cpu`: a small network for two cores. The default without a GPU, and for features on any machine.
+- `fast`: ours for pictures on a GPU.
+- `cpu`: a small network for two cores, and for features on any machine.
 
-If you name no preset, the default is fitted to the number of pictures:
+If you name none with `--preset`, the hardware decides, and the number of pictures: with few, batches and learning
+rates are smaller; above 40,000 on a CPU, there are fewer epochs. Settings that you give yourself are never changed.
+[Why they are what they are](../decisions/presets.md).
 
-- **Few pictures.** Below 16 batches an epoch, `stage1` and `rsl` take smaller batches, down to 8. The learning rate
-  shrinks with the square root of the batch, and the average of the weights gets a shorter memory.
-- **Very many, on a CPU.** Above 40,000 pictures there are fewer epochs, but never fewer than 10.
-
-Settings that you give yourself are never fitted. [Why the presets are what they are](../decisions/presets.md) has the
-measurements.
-
-**Features** (arrays `[n, d]`, tables, texts, `--features`, `--backbone`) train the network `mlp`, with a `weight_decay`
-in every stage of 0.02 · 40 d / n, but at least 0.02 and at most 0.1. Here n is the number of examples, and d the number
-of features, counted up to 256.
+Features (arrays `[n, d]`, tables, texts, `--features`, `--backbone`) train the network `mlp` with a `weight_decay` of
+0.02 · 40 d / n, between 0.02 and 0.1, d counted up to 256.
 """
 
 CRITERION = """
-- The networks are {networks}.
-  In Python, `net=` also takes [a network of your own](../guide/your-loop.md#use-your-own-network).
-- Of each label, the share max(1 - (1 + `beta`) η, (1 - `beta`)(1 - η)) is kept, where η is its noise rate.
-- `gamma` 1 balances the classes fully, `none` not at all, and `middle` half-way. All of it needs a known prior.
-- Epochs outside `window` are not scored at all.
+The networks are {networks}. Of each label, the share max(1 - (1 + `beta`) η, (1 - `beta`)(1 - η)) is kept, where η is
+its noise rate. `gamma` 1 balances the classes fully, `none` not at all, `middle` half-way; it needs a known prior.
+The margin of an example is how far the output for its label is above the others. Epochs outside `window` are not
+scored.
 """
 
 STAGE = """
-Put the stage in front: `--set rsl_wm.lr=0.1`. Where the stages of a preset differ, their values stand in the order
-`stage1` / `rsl` / `rsl_wm`.
+Put the stage in front: `--set rsl_wm.lr=0.1`. Where stages differ, their values stand as `stage1`/`rsl`/`rsl_wm`.
 """
 
 TRAINING = """
-- `cosine` is half a cosine down to 0. `triangular` rises over the first 20 %, then falls to 0. `trapezoid` rises over
-  the first 5 %, stays level until 70 %, then falls to 0.
-- Accuracy is always measured after the last epoch. With `--protocol full`, where nothing validates, it is measured
-  after each of the last ten.
-- `compile` is worth 29 % on WRN-28-2 at batch 128, but takes half a minute first. It pays off in long runs only.
+`cosine` is half a cosine down to 0. `triangular` rises over the first 20 %, then falls to 0. `trapezoid` rises over
+the first 5 %, stays level until 70 %, then falls to 0. Accuracy is always measured after the last epoch.
 """
 
 

@@ -1,4 +1,4 @@
-"""Atomic files: a reader sees the old file or the new one, never half of one."""
+"""Files: written so that a reader sees the old one or the new one, never half; arrays read without pickle; paths."""
 
 import errno
 import json
@@ -6,6 +6,8 @@ import os
 import re
 import shutil
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +20,7 @@ from smallloss.errors import InputError, SmallLossError
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room: nobody gave a wrong path
 
 PREFIX, SUFFIX = ".smallloss-", ".tmp"  # of what is written beside its target and renamed at the end
+_UP = 2  # folders that a relative path may climb; what lies further away is not likely to move along
 _LEFTOVER = re.compile(r"\.smallloss-[a-z0-9_]{8}(\.tmp)?")  # with the letters that `tempfile` puts in between
 
 
@@ -95,3 +98,66 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) ->
     with replacing(path) as file:
         np.savez(file, allow_pickle=False, **arrays)
     return Path(path)
+
+
+def require_file(path: str | Path, what: str) -> Path:
+    """The path, or a sentence that says what was looked for and where."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"There is no {what} at {path}; put the file there or give its path.")
+    return path
+
+
+def read_npz(path: str | Path) -> dict[str, np.ndarray]:
+    path = require_file(path, "npz file")
+    try:
+        archive = np.load(path, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise ValueError("it holds a single array; name it .npy")
+        with archive:
+            return {key: archive[key] for key in archive.files}
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"{path} cannot be read as an npz file of plain arrays: {error}") from error
+
+
+def read_npy(path: str | Path, *, mapped: bool = False) -> np.ndarray:
+    """One array; with `mapped` it stays on disk, is read where it is used and never written."""
+    path = require_file(path, "npy file")
+    try:
+        array = np.load(path, allow_pickle=False, mmap_mode="c" if mapped else None)
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"{path} cannot be read as an npy file of one plain array: {error}") from error
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"{path} is an npz archive, not a single array; name it .npz.")
+    return array
+
+
+def printable(name: str) -> str:
+    """A name as it is; bytes that are no UTF-8, which no table could hold, as \\x escapes."""
+    return os.fsencode(name).decode("utf-8", errors="backslashreplace")
+
+
+def file_of(root: Path, name: str) -> Path:
+    """The file below `root` that a `printable` name stands for."""
+    if "\\" not in name or (root / name).exists():
+        return root / name
+    if (root / name.replace("\\", "/")).exists():  # written on Windows
+        return root / name.replace("\\", "/")
+    escaped = re.sub(rb"\\x([89a-f][0-9a-f])", lambda byte: bytes.fromhex(byte[1].decode()), name.encode())
+    return root / os.fsdecode(escaped)
+
+
+def seen_from(folder: Path, file: Path) -> str:
+    """The path of a file as a table in `folder` has it: relative where the two are close, else absolute."""
+    near = os.path.relpath(file, folder)
+    climbs = Path(near).parts.count("..")
+    close = climbs <= _UP and climbs < len(folder.parts) - 1  # the root of all is close to nothing
+    return printable(near if close and _is_same(folder / near, file) else str(file))
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Past a link to a folder, the way up and the way down need not be one."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False

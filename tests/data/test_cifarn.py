@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from smallloss.data.cifarn import human_labels
+from smallloss.data.cifar import human_labels
 from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError
 

@@ -189,10 +189,10 @@ def test_tables_that_hold_no_features(tmp_path, columns, sentence):
 
 def test_an_archive_without_features_says_what_it_has(tmp_path):
     np.savez(tmp_path / "emb.npz", vectors=np.zeros((4, 2)))
-    with pytest.raises(InputError, match=r"no array named features; it has vectors"):
+    with pytest.raises(InputError, match=r"no array named features or x or X; it has vectors"):
         with_features(four_pictures(), tmp_path / "emb.npz")
     np.savez(tmp_path / "emb.npz", features=np.zeros((4, 2)), id=np.array(["a"]))
-    with pytest.raises(InputError, match=r"1 ids but 4 rows"):
+    with pytest.raises(InputError, match=r"1 ids but 4 examples"):
         with_features(four_pictures(), tmp_path / "emb.npz")
 
 

@@ -9,7 +9,7 @@ from PIL import Image
 
 from smallloss.data import load
 from smallloss.data.arrays import from_arrays
-from smallloss.data.seen import Seen
+from smallloss.data.new_examples import Seen
 from smallloss.engine import embedding
 from smallloss.engine.embedding import KEPT, embedded, new_features
 from smallloss.engine.progress import Progress

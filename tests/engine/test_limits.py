@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from smallloss.criterion.ledger import LossLedger
-from smallloss.data.seen import Seen
+from smallloss.data.new_examples import Seen
 from smallloss.engine import inference
 from smallloss.engine import stage as stages
 from smallloss.engine.limits import StepLimits, room

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from smallloss.data.picture_paths import seen_from
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
 from smallloss.exporting.export import export
+from smallloss.files import seen_from
 
 QUICK = ("--preset", "cpu", "--epochs", 1, "--noise-rate", 0.1)
 

@@ -10,8 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from smallloss.auditing.run import Audited
-from smallloss.data.npz import read_npz
-from smallloss.files import write_npz
+from smallloss.files import read_npz, write_npz
 from smallloss.noise.answers import UNSURE
 from smallloss.noise.blocks import Blocks, draw_blocks
 from smallloss.noise.rates import KEPT, OTHERS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from smallloss.data.npz import read_npz
+from smallloss.files import read_npz
 from smallloss.record.examples import HELD_OUT, TRAIN
 from smallloss.record.run import FEATURES, SELECTION, Run
 

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.labels import encode_labels, label_names
-from smallloss.data.columns import require_unique
-from smallloss.data.dataset import Dataset, codes_of_test
-from smallloss.data.npz import read_npz
+from smallloss.data.dataset import Dataset, codes_of_test, require_unique
 from smallloss.data.source import Source
 from smallloss.errors import InputError
+from smallloss.files import read_npz
 from smallloss.knobs import to_numpy
 
 _CHANNELS = (1, 3, 4)
@@ -150,10 +149,10 @@ def _bytes(array: np.ndarray, white: float | None) -> np.ndarray:
 def load_npz(path: Path) -> Dataset:
     """x (or X, inputs) and y (or labels), or as others name them; optionally ids, true_labels, x_test with y_test."""
     arrays = read_npz(path)
-    inputs, labels = _first(arrays, path, *INPUTS), _first(arrays, path, *LABELS)
+    inputs, labels = array_named(arrays, path, *INPUTS), array_named(arrays, path, *LABELS)
     test = None
     if not arrays.keys().isdisjoint((*TEST_INPUTS, *TEST_LABELS)):
-        test = _first(arrays, path, *TEST_INPUTS), _first(arrays, path, *TEST_LABELS)
+        test = array_named(arrays, path, *TEST_INPUTS), array_named(arrays, path, *TEST_LABELS)
     return from_arrays(
         inputs,
         labels,
@@ -167,8 +166,21 @@ def load_npz(path: Path) -> Dataset:
 SOURCE = Source("an .npz file of arrays", load_npz, endings=(".npz",))
 
 
-def _first(arrays: dict[str, np.ndarray], path: Path, *keys: str) -> np.ndarray:
-    for key in keys:
-        if key in arrays:
-            return arrays[key]
-    raise InputError(f"{path} has no array named {' or '.join(keys)}; it has {', '.join(arrays) or 'none'}.")
+def array_named(arrays: dict[str, np.ndarray], path: Path, *names: str) -> np.ndarray:
+    """The first of the names that an .npz file has."""
+    for name in names:
+        if name in arrays:
+            return arrays[name]
+    raise InputError(f"{path} has no array named {' or '.join(names)}; it has {', '.join(arrays) or 'none'}.")
+
+
+def ids_named(arrays: dict[str, np.ndarray], path: Path, n: int) -> list[str] | None:
+    """Those of an .npz file, where it has any: one for each of its n examples, none twice."""
+    ids = arrays.get("ids", arrays.get("id"))
+    if ids is None:
+        return None
+    if ids.shape != (n,):
+        raise InputError(f"{path} has {ids.size:,} ids but {n:,} examples; give one id each.")
+    texts = [value.decode(errors="replace") if isinstance(value, bytes) else str(value) for value in ids.tolist()]
+    require_unique(texts, str(path))
+    return texts

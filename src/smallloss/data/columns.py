@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.labels import label_names
-from smallloss.data.decode import Source
-from smallloss.data.picture_paths import file_of, is_picture
+from smallloss.data.dataset import require_unique
+from smallloss.data.decode import Source, is_picture
 from smallloss.data.table_files import columns_of_export, is_nested, read_table
 from smallloss.errors import InputError
+from smallloss.files import file_of
 from smallloss.words import listed
 
 LABEL = ("label", "given_label", "y", "labels")
@@ -183,30 +184,6 @@ def label_column(names: Sequence[str], where: str, label: str | None = None) -> 
 def is_label_name(name: str) -> bool:
     """Is a column of this name one of labels, unless something else is said?"""
     return name.strip().lower() in (*LABEL, *_TRUE_LABEL)
-
-
-def require_unique(ids: Sequence[str], where: str) -> None:
-    first: dict[str, int] = {}
-    for row, name in enumerate(ids, start=1):
-        if first.setdefault(name, row) != row:
-            raise InputError(
-                f"The id {name!r} is in row {first[name]:,} and in row {row:,} of {where}; make ids unique."
-            )
-
-
-def require_classes(labels: np.ndarray, where: str) -> None:
-    """Labels that can be learnt: two classes or more, and not a class of its own for each example."""
-    unique = np.unique(labels)
-    if len(unique) == 1:
-        raise InputError(
-            f"All {len(labels):,} examples of {where} carry the label {str(unique[0])!r}; "
-            "a classifier needs at least two classes."
-        )
-    if len(unique) == len(labels):
-        raise InputError(
-            f"No label of {where} occurs twice: {len(unique):,} classes for as many examples; "
-            "is this the column (or folder) of the labels?"
-        )
 
 
 def _texts(column: Any) -> list[str]:

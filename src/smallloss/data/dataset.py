@@ -219,6 +219,30 @@ class Dataset:
         )
 
 
+def require_unique(ids: Sequence[str], where: str) -> None:
+    first: dict[str, int] = {}
+    for row, name in enumerate(ids, start=1):
+        if first.setdefault(name, row) != row:
+            raise InputError(
+                f"The id {name!r} is in row {first[name]:,} and in row {row:,} of {where}; make ids unique."
+            )
+
+
+def require_classes(labels: np.ndarray, where: str) -> None:
+    """Labels that can be learnt: two classes or more, and not a class of its own for each example."""
+    unique = np.unique(labels)
+    if len(unique) == 1:
+        raise InputError(
+            f"All {len(labels):,} examples of {where} carry the label {str(unique[0])!r}; "
+            "a classifier needs at least two classes."
+        )
+    if len(unique) == len(labels):
+        raise InputError(
+            f"No label of {where} occurs twice: {len(unique):,} classes for as many examples; "
+            "is this the column (or folder) of the labels?"
+        )
+
+
 def codes_of_test(labels: Any, classes: tuple[str, ...], name: str, noun: str = "example") -> np.ndarray:
     """The labels of a test part, as codes into the classes of its training part."""
     strange = sorted(set(label_names(labels).tolist()) - set(classes))

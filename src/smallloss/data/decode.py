@@ -17,6 +17,9 @@ Source = str | bytes  # the path of a file, or what it holds
 
 _COMMON = ("PNG", "JPEG", "BMP", "GIF", "PPM")  # what Pillow loads first
 _OTHERS = ("WEBP", "TIFF", "AVIF", "JPEG2000", "ICO", "TGA", "PCX")  # no format that starts another program (EPS)
+ENDINGS = {".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
+ENDINGS |= {".pbm", ".pnm", ".avif", ".jp2", ".ico", ".tga", ".pcx"}
+ENDINGS |= {".heic", ".heif", ".jxl"}  # photos too, though Pillow does not read them: to be named, not passed over
 _GRAY = {"1", "L", "LA", "La", "I", "F"}
 _TWELVE_BITS = 4095
 _LONGEST = 1 << 30
@@ -30,6 +33,11 @@ _UPRIGHT = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
+
+
+def is_picture(path: str) -> bool:
+    """By its ending; plain text, for a Path takes as long to make as a small picture to open."""
+    return "." + path.rpartition(".")[2].lower() in ENDINGS
 
 
 def shape_of(source: Source) -> tuple[int, int, bool]:

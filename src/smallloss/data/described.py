@@ -170,13 +170,12 @@ def _is_row_number(name: str, numbers: np.ndarray) -> bool:
 
 
 def _impute(numbers: np.ndarray, learnt: int) -> np.ndarray | None:
-    missing = np.isnan(numbers)
-    known = missing[:learnt]
-    if known.all():
+    from sklearn.impute import SimpleImputer
+
+    if np.isnan(numbers[:learnt]).all():
         return None
-    filled = np.where(missing, np.median(numbers[:learnt][~known]), numbers)
-    columns = [filled, missing] if known.any() else [filled]
-    return np.stack(columns, axis=1).astype(np.float32)
+    imputer = SimpleImputer(strategy="median", add_indicator=True).fit(numbers[:learnt, None])
+    return np.asarray(imputer.transform(numbers[:, None]), np.float32)
 
 
 def _one_hot(cells: list[Any], learnt: int) -> np.ndarray | None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.data.arrays import as_inputs, from_arrays
-from smallloss.data.columns import Table, is_label_name, require_classes, require_unique
-from smallloss.data.dataset import Dataset
-from smallloss.data.npz import read_npy, read_npz
+from smallloss.data.arrays import array_named, as_inputs, from_arrays, ids_named
+from smallloss.data.columns import Table, is_label_name
+from smallloss.data.dataset import Dataset, require_classes
 from smallloss.data.source import Source
 from smallloss.data.table_files import read_numbers
 from smallloss.errors import InputError
+from smallloss.files import read_npy, read_npz
 from smallloss.words import counted, listed
 
 _OF = {"pictures": "pictures", "text": "texts", "table": "rows"}
@@ -77,26 +77,13 @@ def _read(features: Any) -> tuple[str, np.ndarray, list[str] | None]:
     if ending == ".npy":
         return path.name, read_npy(path, mapped=True), None
     if ending == ".npz":
-        return path.name, *_from_npz(path)
+        arrays = read_npz(path)
+        rows = array_named(arrays, path, "features", "x", "X")
+        return path.name, rows, ids_named(arrays, path, len(rows))
     if ending == ".parquet":
         table = Table.read(path)
         return path.name, table_features(table), None if table.id is None else table.ids()
     raise InputError(f"{path} is not an .npy, .npz or .parquet file; give the features as one of these.")
-
-
-def _from_npz(path: Path) -> tuple[np.ndarray, list[str] | None]:
-    arrays = read_npz(path)
-    names = [name for name in ("features", "x", "X") if name in arrays]
-    if not names:
-        raise InputError(f"{path} has no array named features; it has {', '.join(arrays) or 'none'}.")
-    rows, ids = arrays[names[0]], arrays.get("id", arrays.get("ids"))
-    if ids is None:
-        return rows, None
-    if ids.shape != rows.shape[:1]:
-        raise InputError(f"{path} has {ids.size:,} ids but {len(rows):,} rows of features; give one id per row.")
-    texts = [value.decode(errors="replace") if isinstance(value, bytes) else str(value) for value in ids.tolist()]
-    require_unique(texts, str(path))
-    return rows, texts
 
 
 def _places(dataset: Dataset, ids: Sequence[str], where: str) -> np.ndarray:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from smallloss.data.dataset import Dataset
-from smallloss.data.picture_paths import is_picture, printable
+from smallloss.data.decode import is_picture
 from smallloss.data.picture_set import Listing, picture_dataset
 from smallloss.data.source import Source
 from smallloss.errors import InputError
-from smallloss.files import place
+from smallloss.files import place, printable
 from smallloss.words import counted, listed
 
 _TRAIN = ("train", "training")

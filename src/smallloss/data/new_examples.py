@@ -1,21 +1,21 @@
-"""New examples, without labels, to be predicted: pictures in files, arrays, texts, rows of a table."""
+"""New examples, to be predicted; and how those of a run became what its network sees, to make them alike."""
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from smallloss.data.arrays import array_named, ids_named
 from smallloss.data.columns import Table
-from smallloss.data.decode import Source
+from smallloss.data.dataset import Dataset
+from smallloss.data.decode import Source, is_picture
 from smallloss.data.features import table_features
 from smallloss.data.image_folder import pictures_below
-from smallloss.data.npz import read_npy, read_npz
-from smallloss.data.picture_paths import is_picture
 from smallloss.errors import InputError
-from smallloss.files import place
+from smallloss.files import place, read_npy, read_npz
 from smallloss.words import listed
 
 _WANTED = {
@@ -73,13 +73,9 @@ def _arrays(path: Path) -> NewExamples:
         inputs = read_npy(path, mapped=True)
         return NewExamples([str(row) for row in range(len(inputs))] if inputs.ndim else [], inputs=inputs)
     arrays = read_npz(path)
-    names = [name for name in ("x", "X", "inputs", "features") if name in arrays]
-    if not names:
-        raise InputError(f"{path} has no array named x or features; it has {', '.join(arrays) or 'none'}.")
-    inputs, ids = arrays[names[0]], arrays.get("ids", arrays.get("id"))
-    if ids is not None and len(ids) != len(inputs):
-        raise InputError(f"{path} has {len(ids):,} ids but {len(inputs):,} examples; give one id each.")
-    return NewExamples([str(one) for one in (np.arange(len(inputs)) if ids is None else ids).tolist()], inputs=inputs)
+    inputs = array_named(arrays, path, "x", "X", "inputs", "features", "images")
+    ids = ids_named(arrays, path, len(inputs)) or [str(row) for row in range(len(inputs))]
+    return NewExamples(ids, inputs=inputs)
 
 
 def _rows(path: Path, kind: str, *, described: bool) -> NewExamples:
@@ -98,3 +94,57 @@ def _rows(path: Path, kind: str, *, described: bool) -> NewExamples:
     if not table.text_columns:
         raise InputError(f"{path} has no column of texts; it has {there}.")
     return NewExamples(ids, inputs=table.texts(table.text_columns))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The facts of a dataset that its model file carries.
+
+    `in_shape` is what the network takes. `featured`: that is features which somebody gave, or a backbone made; `came`
+    is one example before that, (channels, height, width) of a picture. `notes` say how it became what is seen.
+    """
+
+    classes: tuple[str, ...]
+    kind: str
+    in_shape: tuple[int, ...]
+    came: tuple[int, ...]
+    featured: bool
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    white: float | None = None
+    values: tuple[Any, ...] | None = None  # the classes as the labels came, where those were no texts
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> "Seen":
+        _, *shape = dataset.as_they_came.shape
+        return cls(
+            classes=dataset.classes,
+            kind=dataset.kind,
+            in_shape=dataset.in_shape,
+            came=(shape[2], shape[0], shape[1]) if dataset.as_they_came.ndim == 4 else tuple(shape),
+            featured=dataset.original is not None,
+            mean=tuple(dataset.mean.tolist()),
+            std=tuple(dataset.std.tolist()),
+            white=dataset.white,
+            values=dataset.values,
+            notes=dataset.notes if dataset.original is None else dataset.notes[-1:],
+        )
+
+    @classmethod
+    def from_dict(cls, facts: dict[str, Any]) -> "Seen":
+        """Take back what `to_dict` gave, through JSON."""
+        given = ((item.name, facts[item.name]) for item in fields(cls))
+        known: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in given}
+        return cls(**known)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def is_image(self) -> bool:
+        return len(self.in_shape) == 3
+
+    def are_features(self, X: np.ndarray) -> bool:
+        """Is it what the network takes, where that is features?"""
+        return not self.is_image and X.dtype.kind in "buif" and X.shape[1:] == self.in_shape

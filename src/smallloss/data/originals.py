@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from smallloss.data.columns import Table
+from smallloss.data.decode import is_picture
 from smallloss.data.hugging_face import holds_saved_dataset
 from smallloss.data.idx import holds_idx
-from smallloss.data.picture_paths import file_of, is_picture, seen_from
 from smallloss.data.table_files import as_cell, is_nested
 from smallloss.errors import InputError
+from smallloss.files import file_of, seen_from
 from smallloss.words import quoted
 
 

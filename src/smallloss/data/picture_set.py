@@ -1,13 +1,12 @@
 """Pictures with their ids and labels become a `Dataset`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from smallloss.criterion.labels import encode_labels
-from smallloss.data.columns import require_classes
-from smallloss.data.dataset import Dataset, Unreadable, codes_of_test
+from smallloss.data.dataset import Dataset, Unreadable, codes_of_test, require_classes
 from smallloss.data.decode import Source
 from smallloss.data.pictures import Pictures, choose_target, read_pictures, require_some
 from smallloss.words import listed
@@ -31,45 +30,35 @@ def picture_dataset(name: str, train: Listing, test: Listing | None = None, note
     require_some(pictures, train.ids, name)
     labels = [train.labels[i] for i in pictures.readable]
     require_classes(np.array(labels), name)
-    true_labels = None if train.true_labels is None else [train.true_labels[i] for i in pictures.readable]
-    codes, classes = encode_labels(np.array([*labels, *(true_labels or ())]))
-    unreadable = _unreadable(train, pictures)
-    said_of_test: tuple[str, ...] = ()
-    test_set = None
+    true_labels = [] if train.true_labels is None else [train.true_labels[i] for i in pictures.readable]
+    codes, classes = encode_labels(np.array([*labels, *true_labels]))
+    part = _part(name, train, pictures, codes[: len(labels)], classes)
+    tested = None
     if test is not None:
         seen, _ = read_pictures(test.sources, target, keep_gray=True)
         require_some(seen, test.ids, f"{name} test")
-        test_set = _test_dataset(f"{name} test", test, seen, classes)
-        said_of_test = test_set.notes
-    return Dataset(
-        pictures.inputs,
-        codes[: len(labels)],
-        classes,
-        name=name,
-        ids=[train.ids[i] for i in pictures.readable],
-        true_labels=None if true_labels is None else codes[len(labels) :],
-        test=test_set,
+        given = codes_of_test([test.labels[i] for i in seen.readable], classes, f"{name} test", "picture")
+        tested = replace(_part(f"{name} test", test, seen, given, classes), true_labels=given)
+    return replace(
+        part,
+        true_labels=codes[len(labels) :] if true_labels else None,
+        test=tested,
         flip=not target.gray,  # gray pictures are mostly characters, which have a reading direction
-        notes=(said, *notes, *_say_unreadable(unreadable, len(train.ids), name, classes), *said_of_test),
-        unreadable=unreadable,
-        sources=[train.sources[i] for i in pictures.readable],
+        notes=(said, *notes, *part.notes, *(() if tested is None else tested.notes)),
     )
 
 
-def _test_dataset(name: str, test: Listing, pictures: Pictures, classes: tuple[str, ...]) -> Dataset:
-    labels = [test.labels[i] for i in pictures.readable]
-    codes = codes_of_test(labels, classes, name, "picture")
-    unreadable = _unreadable(test, pictures)
+def _part(name: str, listing: Listing, pictures: Pictures, codes: np.ndarray, classes: tuple[str, ...]) -> Dataset:
+    unreadable = _unreadable(listing, pictures)
     return Dataset(
         pictures.inputs,
         codes,
         classes,
         name=name,
-        ids=[test.ids[i] for i in pictures.readable],
-        true_labels=codes,
-        notes=_say_unreadable(unreadable, len(test.ids), name, classes),
+        ids=[listing.ids[i] for i in pictures.readable],
+        notes=_say_unreadable(unreadable, len(listing.ids), name, classes),
         unreadable=unreadable,
-        sources=[test.sources[i] for i in pictures.readable],
+        sources=[listing.sources[i] for i in pictures.readable],
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from smallloss.data.arrays import from_arrays
-from smallloss.data.columns import Table, require_classes
-from smallloss.data.dataset import Dataset
+from smallloss.data.columns import Table
+from smallloss.data.dataset import Dataset, require_classes
 from smallloss.data.described import MISSING, Rows, refuse_other_kinds, tabular_features, text_features, used_columns
 from smallloss.data.picture_set import Listing, picture_dataset
 from smallloss.data.source import Source

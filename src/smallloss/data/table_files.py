@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from smallloss import files
-from smallloss.data.npz import require_file
 from smallloss.errors import InputError
+from smallloss.files import require_file
 
 _NEVER_SEEN = {"", "nan", "null", "none", "na"}
 CLEANLAB = ("is_label_issue", "label_score", "given_label", "predicted_label")  # first in examples.csv too

@@ -12,8 +12,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from smallloss.data.arrays import as_array
+from smallloss.data.new_examples import Seen
 from smallloss.data.pictures import Target
-from smallloss.data.seen import Seen
 from smallloss.engine.embedding import new_features
 from smallloss.engine.inference import predict_probabilities
 from smallloss.engine.networks import Network

@@ -9,12 +9,11 @@ import torch
 
 from smallloss.data.arrays import as_array, from_arrays
 from smallloss.data.dataset import Dataset
-from smallloss.data.npz import read_npz
+from smallloss.data.new_examples import Seen
 from smallloss.data.pictures import Target, read_pictures
-from smallloss.data.seen import Seen
 from smallloss.engine.progress import Progress
 from smallloss.errors import InputError
-from smallloss.files import write_npz
+from smallloss.files import read_npz, write_npz
 from smallloss.models.backbone import Backbone, Batch, load_backbone
 
 KEPT = "backbone.npz"  # what it is of, data and backbone, is what config.json says beside it

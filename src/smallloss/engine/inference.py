@@ -8,7 +8,7 @@ import torch
 
 from smallloss.data.arrays import as_array, from_arrays
 from smallloss.data.dataset import Dataset
-from smallloss.data.seen import Seen
+from smallloss.data.new_examples import Seen
 from smallloss.engine.limits import less_data, room
 from smallloss.engine.networks import Network
 from smallloss.engine.scoring import probabilities

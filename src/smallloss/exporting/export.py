@@ -10,15 +10,15 @@ import numpy as np
 from smallloss import words
 from smallloss.auditing.session import answered
 from smallloss.criterion.selection import LIKELY_WRONG, REASONS, UNREADABLE
+from smallloss.data.decode import is_picture
 from smallloss.data.originals import OwnTable, is_table, picture_files, read_own_table
-from smallloss.data.picture_paths import is_picture, seen_from
 from smallloss.data.source import load
 from smallloss.data.table_files import CLEANLAB, write_table
 from smallloss.errors import InputError
 from smallloss.exporting import formats
 from smallloss.exporting.exported import Exported, left_out_of_csv
 from smallloss.exporting.formats import KEEP, Columns
-from smallloss.files import place, write_json
+from smallloss.files import place, seen_from, write_json
 from smallloss.record.examples import NOBODY
 from smallloss.record.run import Run
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from smallloss.data.picture_paths import is_picture
+from smallloss.data.decode import is_picture
 from smallloss.data.table_files import EXPORTED, as_cell, write_table
 from smallloss.errors import InputError
 from smallloss.files import PREFIX, SUFFIX

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from smallloss import methods
 from smallloss.criterion.labels import label_names
 from smallloss.data.arrays import from_arrays
-from smallloss.data.seen import Seen
+from smallloss.data.new_examples import Seen
 from smallloss.engine.backend import put_back
 from smallloss.engine.inference import predict_probabilities
 from smallloss.engine.task import Task, pick_device

@@ -11,10 +11,9 @@ import numpy as np
 
 from smallloss.criterion.ledger import LossLedger
 from smallloss.data.dataset import Dataset
-from smallloss.data.npz import read_npz
 from smallloss.data.table_files import as_cell
 from smallloss.errors import InputError
-from smallloss.files import write_json, write_npz
+from smallloss.files import read_npz, write_json, write_npz
 from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.model import NoiseModel
 from smallloss.noise.verdict import Judgement, judge

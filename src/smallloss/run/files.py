@@ -10,7 +10,7 @@ from torch import nn
 
 from smallloss.data.dataset import Dataset
 from smallloss.data.duplicates import conflict_table
-from smallloss.data.seen import Seen
+from smallloss.data.new_examples import Seen
 from smallloss.data.table_files import write_table
 from smallloss.engine.classifier import MODEL, Classifier
 from smallloss.files import write_npz

@@ -11,12 +11,10 @@ from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.labels import alike_note, encode_labels
 from smallloss.criterion.selection import Selection
 from smallloss.criterion.transition import from_spec
-from smallloss.data.npz import read_npy
-from smallloss.data.scores import read_scores
 from smallloss.data.table_files import read_table, write_table
-from smallloss.data.told import read_rates, read_transition
+from smallloss.data.told import read_rates, read_scores, read_transition
 from smallloss.errors import InputError
-from smallloss.files import require_folder
+from smallloss.files import read_npy, require_folder
 from smallloss.noise.choose import select
 from smallloss.words import listed
 

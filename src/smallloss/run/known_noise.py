@@ -10,7 +10,7 @@ import numpy as np
 from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.labels import label_names
 from smallloss.criterion.transition import from_spec
-from smallloss.data.cifarn import human_labels
+from smallloss.data.cifar import human_labels
 from smallloss.data.dataset import Dataset
 from smallloss.data.told import read_rates, read_transition
 from smallloss.errors import InputError
