@@ -162,7 +162,7 @@ def test_from_the_paper_to_the_code_names_what_is_there():
         module: ModuleType | None = None
         for code in re.findall(r"`([^`]+)`", line.rpartition(" | ")[2] if line.startswith("|") else line):
             name = re.match(r"[A-Za-z_][\w.]*(?=$|\()", code)
-            if code.startswith(("benchmarks/", "examples/")):
+            if code.startswith(("benchmarks/", "examples/", "tests/")):
                 assert (ROOT / code).exists(), code
             elif code.endswith((".py", "/")) and code != "src/smallloss/":
                 assert (ROOT / "src" / "smallloss" / code).exists(), code

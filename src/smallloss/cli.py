@@ -15,10 +15,12 @@ from smallloss.files import FULL
 from smallloss.knobs import Arg, Opt, declared, said_as
 from smallloss.run import verbs
 from smallloss.run.clean import CleanRun, clean
+from smallloss.run.report import report
 
 if TYPE_CHECKING:
     from smallloss.criterion.selection import Selection
     from smallloss.noise.verdict import Judgement
+    from smallloss.record.run import Run
 
 app = typer.Typer(
     help="Find wrong labels with the losses of an ordinary training run, and learn a good classifier in spite of them.",
@@ -126,6 +128,15 @@ def _compare(found: Comparison) -> None:
     require_all(found)
 
 
+@_verb(report)
+def _report(run: "Run", recorded: Any, out: Any) -> None:
+    from rich.console import Console
+
+    from smallloss.report.terminal import render
+
+    render(run, Console(), recorded if out is None else out)
+
+
 @_verb(verbs.check)
 def _check(verdict: "Judgement") -> None:
     print(verdict)
@@ -133,9 +144,12 @@ def _check(verdict: "Judgement") -> None:
         raise typer.Exit(_DO_NOT_USE)
 
 
-@_verb(verbs.corrupt)
 def _printed(found: Any) -> None:
     print(found)
+
+
+for _function in (verbs.methods, verbs.corrupt):
+    _verb(_function)(_printed)
 
 
 @_verb(verbs.select)

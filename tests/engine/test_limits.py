@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from small import settings
 from smallloss.criterion.ledger import LossLedger
 from smallloss.data.new_examples import Seen
 from smallloss.engine import inference
@@ -17,7 +18,7 @@ from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.engine.stepper import Stepper
 from smallloss.errors import InputError
-from smallloss.methods.co_teaching import CoTeaching, Own
+from smallloss.methods.co_teaching import CoTeaching
 from smallloss.methods.cross import Fold
 from smallloss.methods.supervised import Supervised
 
@@ -98,7 +99,7 @@ def test_any_other_failure_stays_what_it_is():
         (lambda task: Supervised(task, "stage1", task.train, RECIPE, None), "stage1"),
         (lambda task: Supervised(task, "rsl", task.train, RECIPE, None, recipe_name="rsl"), "rsl"),
         (lambda task: Fold(task, "half1", task.train, task.held_out, RECIPE, None), "stage1"),
-        (lambda task: CoTeaching(task, "co_teaching", task.train, RECIPE, None, 0.1, Own()), "stage1"),
+        (lambda task: CoTeaching(task, "co_teaching", task.train, settings(), 0.1), "stage1"),
     ],
 )
 def test_every_objective_knows_the_name_of_its_settings(make, name, make_task):
@@ -125,14 +126,14 @@ def test_what_a_changed_setting_leads_to_is_told_as_the_run_folder_has_it(tmp_pa
         "that resumes from what is finished",
         "that says what to delete to resume, or needs another --out",
     )
-    for name, settings, checkpoint, words in [
+    for name, group, checkpoint, words in [
         ("stage1", "stage1", not_yet, goes_on),
         ("rsl_wm", "rsl_wm", not_yet, goes_on),
         ("rsl_wm", "rsl_wm", saved, refused),
         ("half0", "stage1", not_yet, refused),
     ]:
         with pytest.raises(InputError, match=words):
-            StepLimits(name, settings, RECIPE, checkpoint).require_finite("loss", float("inf"), 3)
+            StepLimits(name, group, RECIPE, checkpoint).require_finite("loss", float("inf"), 3)
 
 
 def test_batchnorm_of_one_example_is_a_sentence(make_task):

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from smallloss.engine.progress import Progress
 from smallloss.engine.recipe import Recipe
-from smallloss.methods import co_teaching
+from smallloss.methods import co_teaching, elr, incv, jocor
 from smallloss.methods.mixmatch import MixMatchSettings
 from smallloss.methods.settings import Settings
 
@@ -15,6 +16,26 @@ def settings(**changes: Any) -> Settings:
     """Small and written out: a preset may change its mind, these tests must not."""
     how = MixMatchSettings(steps_per_epoch=3, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average")
     recipes = {"stage1": RECIPE, "rsl": RECIPE, "rsl_wm": replace(RECIPE, epochs=5, batch=8, ema=0.9)}
-    own = {"mixmatch": how, "co_teaching": co_teaching.Own()}
+    adam = replace(RECIPE, optimiser="adam", lr=0.01, epochs=6)
+    recipes |= {"jocor": adam, "elr": replace(RECIPE, epochs=6), "incv": adam, "incv_fold": replace(RECIPE, epochs=2)}
+    own = {"mixmatch": how, "co_teaching": co_teaching.Own(), "elr": elr.Own(), "jocor": jocor.Own(agreement=0.5),
+           "incv": incv.Own(rounds=2)}  # fmt: skip
     small = Settings("test", "small-convnet", recipes=recipes, own=own)
     return small.changed(changes)
+
+
+class StoppedError(Exception):
+    """The process is gone."""
+
+
+class StopAfter(Progress):
+    """Ends the run once an epoch is committed, as a kill between two epochs would."""
+
+    def __init__(self, epochs: int) -> None:
+        super().__init__(enabled=False)
+        self.left = epochs
+
+    def epoch(self, note: str) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise StoppedError

@@ -15,7 +15,7 @@ from smallloss.engine.networks import Network
 from smallloss.engine.objective import Batch, new_network
 from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
-from smallloss.methods.co_teaching import CoTeaching, Own
+from smallloss.methods.co_teaching import CoTeaching
 from smallloss.methods.small_loss import choose, try_nets, warm_up
 from smallloss.noise.choose import select
 from smallloss.noise.model import NoiseModel
@@ -188,8 +188,9 @@ def test_after_a_second_look_the_semi_supervised_network_is_the_evidence(make_ta
 
 
 def co_teaching(task: Any, rate: float = 0.45, ramp: int = 10, **changes: Any) -> CoTeaching:
-    recipe = replace(RECIPE, **changes)
-    return CoTeaching(task, "co_teaching", np.arange(80), recipe, None, rate, Own(ramp))
+    how = settings(**{"co_teaching.ramp_epochs": ramp})
+    how = replace(how, recipes={"stage1": replace(RECIPE, **changes)})
+    return CoTeaching(task, "co_teaching", np.arange(80), how, rate)
 
 
 def test_co_teaching_keeps_what_the_ramp_says(make_task):
@@ -250,13 +251,13 @@ def test_co_teaching_takes_the_overall_rate_from_the_transition(make_task, monke
     original = co_teaching.CoTeaching.__init__
 
     def spy(self: Any, *given: Any) -> None:
-        made.append(given[-2:])
+        made.append(given[-1])
         original(self, *given)
 
     monkeypatch.setattr(co_teaching.CoTeaching, "__init__", spy)
     own = settings(**{"co_teaching.ramp_epochs": "5"})
     methods.get("co_teaching").train(make_task(), own, NoiseModel(transition=uniform(0.3, 3)))
-    assert made == [(pytest.approx(0.2), Own(5))]
+    assert made == [pytest.approx(0.2)]
 
 
 def test_co_teaching_takes_the_overall_rate_from_the_rates_of_the_classes(make_task):

@@ -7,12 +7,14 @@ A method is a module here with `def train(task, settings, noise) -> Learned`. It
   recipe several by name. Without, it trains as stage 1 does.
 - `Own(Knobs)`, the settings that only it has: settings.own["its name"].
 - `NEEDS`, what must be known of the noise: "noise rate" (if left out), "matrix" or None.
+- `COSTS`, in words: `smallloss methods` lists them all, each with the first line of its file.
 - `refuse(settings)`, where it cannot take them all: that is asked before anything is trained.
 - `follows(settings)`, which settings of its recipe are fitted to the number of pictures, if not all that are.
 
 Adding one is adding its file; what has no `train` is support.
 """
 
+import ast
 import importlib
 import importlib.util
 import pkgutil
@@ -20,7 +22,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from smallloss.errors import InputError
 
@@ -53,6 +55,34 @@ def called(name: str) -> str:
     return str(getattr(get(name), "NAME", name)) if name in names() else name
 
 
+class Facts(NamedTuple):
+    """What the file of a method says of it."""
+
+    name: str
+    called: str
+    says: str
+    needs: str | None
+    costs: str
+
+
+def described() -> list[Facts]:
+    """All methods; none is loaded, which is why these facts are plain words."""
+    return [_facts(name) for name in names()]
+
+
+def _facts(name: str) -> Facts:
+    tree = ast.parse(_source(name))
+    said: dict[str, Any] = {
+        target.id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    first = (ast.get_docstring(tree) or "").partition("\n")[0]
+    return Facts(name, said.get("NAME", name), first, said.get("NEEDS", "noise rate"), said.get("COSTS", "not said"))
+
+
 def needs(name: str) -> str | None:
     """What a method must be told of the noise."""
     found: str | None = getattr(get(name), "NEEDS", "noise rate")
@@ -80,6 +110,9 @@ def _files() -> set[str]:
 
 
 def _is_method(name: str) -> bool:
+    return _TRAIN.search(_source(name)) is not None
+
+
+def _source(name: str) -> str:
     found = importlib.util.find_spec(f"{__name__}.{name}")
-    source = None if found is None else found.origin
-    return source is not None and _TRAIN.search(Path(source).read_text(encoding="utf-8")) is not None
+    return "" if found is None or found.origin is None else Path(found.origin).read_text(encoding="utf-8")

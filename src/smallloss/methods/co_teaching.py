@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -10,7 +9,6 @@ from torch.nn.functional import cross_entropy
 
 from smallloss.engine.networks import Network
 from smallloss.engine.objective import Batch, Plan
-from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.knobs import Knobs, knob
@@ -21,6 +19,7 @@ from smallloss.noise.model import NoiseModel
 
 NAME = "Co-teaching"
 NEEDS = "noise rate"
+COSTS = "two networks, trained together"
 
 
 @dataclass(frozen=True)
@@ -35,17 +34,19 @@ class CoTeaching(Supervised):
 
     networks = 2
 
-    def __init__(
-        self, task: Task, name: str, examples: np.ndarray, recipe: Recipe, net: Any, rate: float, own: Own
-    ) -> None:
-        super().__init__(task, name, examples, recipe, net)
-        self.rate, self.own = rate, own
+    def __init__(self, task: Task, name: str, examples: np.ndarray, settings: Settings, rate: float) -> None:
+        group = settings.group(name)
+        super().__init__(task, name, examples, settings.recipes[group], settings.net, recipe_name=group)
+        self.rate, self.own = rate, settings.own[name]
+
+    def kept(self, epoch: int, size: int) -> int:
+        """(1 − R(t)) B, R(t) = τ min(t / T_k, 1)."""
+        return int((1 - self.rate * min(epoch / (self.own.ramp_epochs - 1), 1.0)) * size)
 
     def plan(self, epoch: int) -> Iterable[Plan]:
-        """R(t) = τ min(t / T_k, 1), as a number of kept examples beside each step."""
-        left_out = self.rate * min(epoch / (self.own.ramp_epochs - 1), 1.0)
+        """With the number of examples that are kept beside each step."""
         for plan in super().plan(epoch):
-            yield plan.beside(kept=max(1, int((1 - left_out) * plan.size)))
+            yield plan.beside(kept=max(1, self.kept(epoch, plan.size)))
 
     def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
         first, second = (cross_entropy(net(batch.x), batch.y, reduction="none") for net in nets)
@@ -61,7 +62,5 @@ def refuse(settings: Settings) -> None:
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
-    rate, recipe = overall_rate(task, settings, noise), settings.recipe("co_teaching")
-    own = settings.own["co_teaching"]
-    objective = CoTeaching(task, "co_teaching", task.train, recipe, settings.net, rate, own)
-    return Learned("co_teaching", fit(task, objective))
+    rate = overall_rate(task, settings, noise)
+    return Learned("co_teaching", fit(task, CoTeaching(task, "co_teaching", task.train, settings, rate)))

@@ -12,6 +12,7 @@ from smallloss.noise.model import NoiseModel
 NAME = "Confident learning"
 RECIPES = {"paper": {"rsl": PAPER}, "fast": {"rsl": FAST}, "cpu": {"rsl": CPU}}  # what is left is learnt as RSL does
 NEEDS = None  # it counts its own rates
+COSTS = "two trainings on a half each, and one on what was kept"
 
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:

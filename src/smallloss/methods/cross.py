@@ -15,9 +15,10 @@ from torch import Tensor
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage, fit
 from smallloss.engine.task import Task
-from smallloss.methods.settings import Settings
+from smallloss.methods.settings import STAGE1, Settings
 from smallloss.methods.supervised import Supervised
 
+Pick = Literal["window", "best", "last"]
 NEITHER = -1  # the fold of what no network learns, and all judge
 _APART = 20  # where nothing is held out, so many of an observed class leave two for neither half to learn
 
@@ -64,11 +65,11 @@ def cross_predict(
     folds: np.ndarray,
     *,
     always: np.ndarray | None = None,
-    recipe: Recipe,
-    recipe_name: str = "stage1",
+    recipe: str = STAGE1,
+    epochs: int | None = None,
     name: str = "half",
     weights: str | None = None,
-    pick: Literal["window", "best", "last"] = "window",
+    pick: Pick = "window",
 ) -> np.ndarray:
     """g(x) of every row of the dataset, [networks, n, c]; NaN where a network learnt the row, or nobody asked.
 
@@ -76,18 +77,18 @@ def cross_predict(
     of the initial weights that all share. `pick`: the mean over the scored epochs, the one that agrees best with the
     labels of what was left out, or the last.
     """
-    number = int(folds.max()) + 1
+    number, whole = int(folds.max()) + 1, epochs or settings.recipe(recipe).epochs
     found = np.full((number, len(task.dataset), task.classes), np.nan, np.float32)
-    whole, window = recipe.epochs, settings.criterion.scored_epochs(recipe.epochs)
+    window = settings.criterion.scored_epochs(whole)
     record = {"window": window, "best": range(whole), "last": range(whole - 1, whole)}[pick]
-    recipe = replace(recipe, evaluate_every=whole)
+    how = replace(settings.recipe(recipe), epochs=whole, evaluate_every=whole)
     for which in range(number):
         # The first leaves out the last fold: of two, it learns the first.
         learns = (folds != number - 1 - which) & (folds != NEITHER)
         examples = rows[learns] if always is None else np.concatenate([rows[learns], always])
         fold = Fold(
-            task, f"{name}{which}", examples, rows[~learns], recipe, settings.net,
-            recipe_name=recipe_name, best=pick == "best",
+            task, f"{name}{which}", examples, rows[~learns], how, settings.net,
+            recipe_name=recipe, best=pick == "best",
         )  # fmt: skip
         fold.weights = weights or fold.name
         task.finished[fold.name] = fit(task, fold, record=record)
@@ -112,8 +113,7 @@ def deal(task: Task, rows: np.ndarray, purpose: str, *, apart: bool = False) -> 
 
 def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
     """g(x) of every row by two half-trainings, [networks, n, c]; NaN where the network learnt the row."""
-    epochs = max(2, round(settings.criterion.half_epochs * settings.recipe("stage1").epochs))
+    epochs = max(2, round(settings.criterion.half_epochs * settings.recipe(STAGE1).epochs))
     half = deal(task, task.train, "halves", apart=not len(task.held_out))
     rows, held_out = np.concatenate([task.train, task.held_out]), np.full(len(task.held_out), NEITHER)
-    folds = np.concatenate([half, held_out])
-    return cross_predict(task, settings, rows, folds, recipe=replace(settings.recipe("stage1"), epochs=epochs))
+    return cross_predict(task, settings, rows, np.concatenate([half, held_out]), epochs=epochs)

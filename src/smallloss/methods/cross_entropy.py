@@ -7,6 +7,7 @@ from smallloss.noise.model import NoiseModel
 
 NAME = "Cross Entropy"
 NEEDS = None
+COSTS = "plain training"
 
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:

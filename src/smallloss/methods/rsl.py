@@ -1,4 +1,4 @@
-"""RSL: the reformalised small-loss criterion (Algorithm 1)."""
+"""RSL (Gui, Wang, Tian, IJCAI 2021): the reformalised small-loss criterion, Algorithm 1."""
 
 from smallloss.engine.task import Task
 from smallloss.methods.settings import CPU, FAST, PAPER, Settings
@@ -7,6 +7,7 @@ from smallloss.noise.model import NoiseModel
 
 NAME = "RSL"
 NEEDS = "noise rate"
+COSTS = "plain training, and one more on what was kept"
 RECIPES = {"paper": PAPER, "fast": FAST, "cpu": CPU}
 
 

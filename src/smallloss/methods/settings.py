@@ -27,7 +27,7 @@ NETS = {
 ALONE = NETS | Criterion.about()  # the settings that belong to no group
 
 # The authors' settings, to the letter: BatchNorm momentum .001, factor .02.
-PAPER = Recipe(batchnorm_momentum=0.001, scoring="augmented", checkpoint_seconds=30)
+PAPER = Recipe(batchnorm_momentum=0.001, scoring="augmented", precision="fp32", checkpoint_seconds=30)
 # Ours for a GPU, in minutes. Three things carry it (docs/decisions/presets.md has the trials): a net that ranks well,
 # scored by the average of its weights, which forgets wrong labels; and a smaller one that learns quickly after.
 FAST = Recipe(
@@ -61,8 +61,12 @@ class Settings:
     own: Mapping[str, Any] = field(default_factory=dict)  # method -> its own `Knobs`
 
     def recipe(self, stage: str) -> Recipe:
-        """What a stage is trained by; stage 1's, where a method declares none."""
-        return self.recipes.get(stage, self.recipes[STAGE1])
+        """What a stage is trained by."""
+        return self.recipes[self.group(stage)]
+
+    def group(self, stage: str) -> str:
+        """The name of its recipe: that of stage 1, where a method declares none."""
+        return stage if stage in self.recipes else STAGE1
 
     @property
     def last_net(self) -> Any:

@@ -13,10 +13,10 @@ from smallloss.engine.objective import new_network
 from smallloss.engine.stage import Fitted, fit
 from smallloss.engine.task import Task
 from smallloss.errors import InputError
-from smallloss.methods.settings import STAGE1, Settings
+from smallloss.methods.settings import Settings
 from smallloss.methods.supervised import Supervised
-from smallloss.noise.choose import select_by
 from smallloss.noise.model import NoiseModel
+from smallloss.record.judge import select_rows
 from smallloss.record.run import RELABELLED
 
 
@@ -58,7 +58,7 @@ def try_views(task: Task, settings: Settings, method: str) -> None:
         try:
             settings.recipe(name).augmentation(flip=False).require_room((size[0], size[1]))
         except InputError as error:
-            raise InputError(f"{name if name in settings.recipes else STAGE1}.{error}") from None
+            raise InputError(f"{settings.group(name)}.{error}") from None
 
 
 def refuse_one_module(net: Any, need: str) -> None:
@@ -87,13 +87,9 @@ def choose(
     beta: float | None = None,
 ) -> Selection:
     """Lines 8-14: class by class, the num(i) examples with the smallest score, of the training part or `index`."""
-    rows = task.train if index is None else index
-    how = settings.criterion
-    answers = {at: task.pins[row] for at, row in enumerate(rows.tolist()) if row in task.pins}
-    return select_by(
-        noise, score[rows], task.dataset.labels[rows], how if beta is None else replace(how, beta=beta),
-        classes=np.array(task.dataset.classes), answers=answers,
-    )  # fmt: skip
+    how, rows = settings.criterion, task.train if index is None else index
+    how = how if beta is None else replace(how, beta=beta)
+    return select_rows(task.dataset, rows, score, noise, how, task.pins)
 
 
 def chosen(task: Task, settings: Settings, suspicion: np.ndarray, removed: np.ndarray) -> tuple[Selection, np.ndarray]:
@@ -103,7 +99,8 @@ def chosen(task: Task, settings: Settings, suspicion: np.ndarray, removed: np.nd
     score = suspicion / 2
     score[rows] += removed
     of, gone = (np.bincount(some, minlength=task.classes) for some in (labels, labels[removed]))
-    return choose(task, settings, NoiseModel(noise_rate=gone / np.maximum(of, 1)), score, beta=0.0), score
+    rate = np.minimum(gone, of - 1) / np.maximum(of, 1)  # of a class that is gone as a whole one is named as kept
+    return choose(task, settings, NoiseModel(noise_rate=np.maximum(rate, 0)), score, beta=0.0), score
 
 
 def overall_rate(task: Task, settings: Settings, noise: NoiseModel) -> float:

@@ -34,16 +34,15 @@ class Supervised(Objective):
 
     def plan(self, epoch: int) -> Iterable[Plan]:
         order = self.examples[self.task.draws.permutations(f"{self.name}/order", [epoch], len(self.examples))[0]]
-        views, whole = self.seen(epoch, order), len(order) // self.batch * self.batch
-        short = len(order) - whole
-        yield Plan({"labeled": views.map(lambda table: table[:whole].view(-1, self.batch))})
+        whole = len(order) // self.batch * self.batch
+        yield Plan({"labeled": self.seen(epoch, order[:whole].view(-1, self.batch))})
         # BatchNorm cannot take statistics of one example: a last batch of one is dropped.
-        if self.recipe.keep_short_batch and short > 1:
-            yield Plan({"labeled": views.map(lambda table: table[whole:].view(1, short))})
+        if self.recipe.keep_short_batch and len(order) - whole > 1:
+            yield Plan({"labeled": self.seen(epoch, order[whole:].view(1, -1))})
 
     def seen(self, epoch: int, rows: Tensor) -> Views:
-        """Some rows as they are seen in an epoch, whoever asks."""
-        return draw_views(self.task.draws, self.augmentation, self.name, [epoch], rows, rows)
+        """Rows, [steps, batch], as each of them is seen in an epoch."""
+        return draw_views(self.task.draws, self.augmentation, self.name, [epoch], rows.flatten(), rows)
 
     def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
         return batch.mean(cross_entropy(nets[0](batch.x), batch.y, reduction="none"))

@@ -14,9 +14,6 @@ from smallloss.noise.probabilities import matrices_of
 def learn_noise(task: Task, settings: Settings, given: NoiseModel | None = None) -> NoiseModel:
     """Rates, prior and intervals of all labels, held out or not; classes are balanced towards a prior given."""
     warm_up(task, settings)
-    probabilities, told = out_of_sample(task, settings), NoiseModel() if given is None else given
+    probabilities = out_of_sample(task, settings)
     found = count(matrices_of(probabilities), task.dataset.labels, list(task.dataset.classes))
-    return replace(
-        found, probabilities=probabilities, towards=told.prior, notes=[*found.notes, *told.notes], drawn=told.drawn,
-        told=told.told,
-    )  # fmt: skip
+    return replace((given or NoiseModel()).beside(found), probabilities=probabilities)

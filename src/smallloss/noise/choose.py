@@ -74,7 +74,7 @@ def select(
     if matrices is not None and not noise.is_known:
         found = count(matrices, codes.astype(np.int64), classes.tolist())
         notes += [f"The noise rates are estimated: {found.evidence}"]
-        noise = replace(found, towards=noise.prior, notes=[*found.notes, *noise.notes])
+        noise = noise.beside(found)
     how = Criterion(
         beta=beta, gamma=gamma, kappa=kappa, weight_max=weight_max, rounding=rounding, class_size=class_size
     )

@@ -95,6 +95,10 @@ class NoiseModel:
         told = {"prior": self.told.get("prior")}
         return NoiseModel(classes=self.classes, prior=self.prior, notes=self.notes, drawn=self.drawn, told=told)
 
+    def beside(self, found: "NoiseModel") -> "NoiseModel":
+        """An estimate, and what is told beside it: classes are balanced towards a prior given."""
+        return replace(found, towards=self.prior, notes=[*found.notes, *self.notes], drawn=self.drawn, told=self.told)
+
     def with_prior(self, prior: np.ndarray) -> "NoiseModel":
         return replace(self, prior=prior, told={**self.told, "prior": prior})
 

@@ -268,6 +268,10 @@ def _split(e: Examples) -> np.ndarray:
     return np.array(SPLITS, dtype=object)[e.split]
 
 
+def _suggested(e: Examples) -> np.ndarray | None:
+    return e.named(e.suggested) if e.probability is not None or (e.suggested >= 0).any() else None
+
+
 COLUMNS = (
     Column("is_label_issue", lambda e: e.likely_wrong | e.corrected, False,
            "likely wrong: `rank_in_class` is beyond (1 - noise rate) n of its label; or found wrong by hand"),
@@ -295,7 +299,7 @@ COLUMNS = (
     Column("selected", lambda e: e.kept, False, "safe to learn from: `rank_in_class` is within the quota"),
     Column("reason", lambda e: np.array(REASONS, dtype=object)[e.reason], REASONS[UNREADABLE],
            "see [reasons](#reasons)"),
-    Column("suggested_label", lambda e: None if e.probability is None else e.named(e.suggested), None,
+    Column("suggested_label", _suggested, None,
            "for a likely wrong label, what the network that did not learn it sees instead. Never applied unless you "
            "ask"),
     Column("predicted_probability", lambda e: e.probability, np.nan,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from smallloss.criterion.ledger import LossLedger
+from smallloss.data import source
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import as_cell
 from smallloss.errors import InputError
@@ -63,10 +64,10 @@ class Run:
     noise_rate: np.ndarray  # per class, of what was trained on
     evidence: str  # what the ranking stands on, in words
     verdict: Judgement
-    accuracies: list[Accuracy]
-    accuracy_on: str  # what they were taken on, in words
-    history: list[dict[str, Any]]
     settings: dict[str, Any]
+    accuracies: list[Accuracy] = field(default_factory=list)
+    accuracy_on: str = ""  # what they were taken on, in words
+    history: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     noise: NoiseModel = field(default_factory=NoiseModel)  # as it was known before anybody answered
     ledger: LossLedger | None = None  # of the evidence: its curves are drawn
@@ -201,6 +202,17 @@ class Run:
             by_hand=saved.get("by_hand", ""),
             rates=saved.get("rates"),
         )
+
+
+def data_of_run(folder: Path) -> Dataset | None:
+    """What a run was made from, if it lies where the run found it; nothing is fetched and nothing is guessed."""
+    try:
+        facts = json.loads((folder / "config.json").read_text(encoding="utf-8"))["data"]
+        if facts["source"] is not None and source.is_here(facts["source"]):
+            return source.load(facts["source"], label=facts["label"])
+    except (OSError, ValueError, KeyError, InputError):
+        pass
+    return None
 
 
 def _difference(dataset: Dataset, ids: Sequence[str]) -> str:

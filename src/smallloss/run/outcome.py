@@ -16,7 +16,8 @@ from smallloss.methods.small_loss import Learned, choose
 from smallloss.models.ensemble import Ensemble
 from smallloss.noise.accuracy import TrueAccuracy, without_answers
 from smallloss.noise.model import NoiseModel
-from smallloss.record.examples import HELD_OUT, TRAIN, Part
+from smallloss.record import judge as judging
+from smallloss.record.examples import Part
 from smallloss.record.run import Accuracy
 from smallloss.run.files import net_name
 
@@ -31,18 +32,12 @@ def judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
     return baseline
 
 
-def parts_of(task: Task, settings: Settings, noise: NoiseModel, evidence: Learned) -> list[Part]:
+def parts_of(task: Task, settings: Settings, noise: NoiseModel, learned: Learned) -> list[Part]:
     """The training part as the method selected it; the held-out part ranked among itself, out of sample."""
-    assert evidence.score is not None
-    score = evidence.score
-    train = evidence.selection or choose(task, settings, noise, score, beta=evidence.beta)
-    parts = [Part(TRAIN, task.train, train)]
-    if len(task.held_out):
-        # Rates and prior as the training part had them: of a small class perhaps nobody is held out.
-        known = replace(noise, noise_rate=train.quota.noise_rate, prior=train.quota.prior, towards=None)
-        apart = choose(task, settings, known, score, index=task.held_out, beta=evidence.beta)
-        parts.append(Part(HELD_OUT, task.held_out, apart))
-    return parts
+    assert learned.score is not None
+    train = learned.selection or choose(task, settings, noise, learned.score, beta=learned.beta)
+    how = settings.criterion if learned.beta is None else replace(settings.criterion, beta=learned.beta)
+    return judging.parts_of(task.dataset, task.train, train, learned.score, noise, how, task.pins)
 
 
 def accuracy_of(task: Task, name: str, learned: Learned, true: ByTrueLabels | None = None) -> Accuracy:

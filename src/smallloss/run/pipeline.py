@@ -23,10 +23,10 @@ from smallloss.methods.settings import Settings, idle, settings_for
 from smallloss.methods.small_loss import choose, retrain_relabelled, try_nets, try_views
 from smallloss.methods.unknown_noise import learn_noise
 from smallloss.noise.model import NoiseModel
-from smallloss.noise.verdict import judge, require_promise
-from smallloss.record.examples import Examples
+from smallloss.noise.verdict import require_promise
 from smallloss.record.folder import RunFolder
-from smallloss.record.run import RELABELLED, Run
+from smallloss.record.judge import Evidence, judge
+from smallloss.record.run import RELABELLED
 from smallloss.report.compare import SHIP, choose_shipped
 from smallloss.run.clean import CleanRun, clean
 from smallloss.run.explain import choices, say
@@ -146,6 +146,7 @@ def _run(
     learned = everything.get(method, everything[BASELINE])
     evidence = learned if learned.score is not None else judge_by_stage1(everything[BASELINE], settings)
     assert evidence.ledger is not None
+    assert evidence.score is not None
     parts = parts_of(task, settings, noise, evidence)
     g = outputs(task, learned.fitted.network, task.dataset, everywhere)
     suggested = g.argmax(1)
@@ -160,26 +161,15 @@ def _run(
         g = outputs(task, final.fitted.network, task.dataset, everywhere)
         wrong = np.concatenate([part.index[part.selection.is_label_issue] for part in parts])
         suggested = np.where(np.isin(everywhere, wrong), suggested, g.argmax(1))
-    examples = Examples.of(
-        task.dataset, parts, g.argmax(1), evidence.ledger.mean_loss, g.max(1),
+    seen = Evidence(
+        evidence.ledger, evidence.score, evidence.evidence, g.argmax(1), g.max(1),
         seen_instead=None if final is learned else suggested,
     )  # fmt: skip
-    result = Run(
-        examples=examples.answered(task.pins),
-        noise_rate=np.asarray(parts[0].selection.quota.noise_rate, np.float64),
-        evidence=evidence.evidence,
-        verdict=judge(parts[0].selection, noise, promise=config["promise"]),
-        accuracies=accuracies,
-        accuracy_on=ready.accuracy_on,
+    result = judge(
+        task.dataset, parts, seen, noise, config, pins=task.pins, notes=ready.notes, accuracies=accuracies,
+        accuracy_on=ready.accuracy_on, shipped=shipped,
         history=[row for stage in stages_of(everything).values() for row in stage.history],
-        settings=config,
-        notes=[*ready.notes, *parts[0].selection.notes],
-        noise=noise,
-        ledger=evidence.ledger,
-        shipped=shipped,
-        dataset=task.dataset,
-        parts=parts,
-    )
+    )  # fmt: skip
     run = CleanRun(result, learned, final, None if task.folder is None else task.folder.path, backbone)
     if task.folder is not None:
         task.folder.add(options=config["options"], shipped=None if shipped is None else shipped._asdict())

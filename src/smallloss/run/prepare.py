@@ -1,7 +1,6 @@
 """From what the user names to what can be learnt from: the dataset, its parts, and what accuracy is taken on."""
 
 import hashlib
-import json
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -108,17 +107,6 @@ def place_of(data: Any) -> str | None:
     if not isinstance(data, str | Path):
         return None
     return source.place_of(data)
-
-
-def data_of_run(folder: Path) -> Dataset | None:
-    """What a run was made from, if it lies where the run found it; nothing is fetched and nothing is guessed."""
-    try:
-        facts = json.loads((folder / "config.json").read_text(encoding="utf-8"))["data"]
-        if facts["source"] is not None and source.is_here(facts["source"]):
-            return source.load(facts["source"], label=facts["label"])
-    except (OSError, ValueError, KeyError, InputError):
-        pass
-    return None
 
 
 @dataclass

@@ -32,6 +32,16 @@ def check(matrix: Annotated[Path, Arg("T", "T as .csv, .npy or .parquet; rows ar
     return of_matrix(*read_matrix(matrix))
 
 
+def methods() -> str:
+    """List the methods: what each does, must know of the noise, and costs."""
+    from smallloss import methods
+
+    known = {None: "nothing", "noise rate": "noise rates (estimated, if not given)", "matrix": "a transition matrix"}
+    return "\n".join(
+        f"{one.name}\n  {one.says}\n  needs: {known[one.needs]}\n  costs: {one.costs}" for one in methods.described()
+    )
+
+
 def corrupt(
     labels: Annotated[Path, Arg("LABELS", "A .csv or .parquet table, or an .npy of labels.")],
     noise: Annotated[str, Opt("KIND", f"{KINDS}, uniform_excluding:0.5, or a file that holds T.", required=True)],

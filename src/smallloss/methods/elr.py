@@ -1,0 +1,62 @@
+"""ELR (Liu et al., NeurIPS 2020): what was predicted early is held on to, so that wrong labels are not learnt late."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from smallloss.engine.networks import Network
+from smallloss.engine.objective import Batch
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.stage import fit
+from smallloss.engine.task import Task
+from smallloss.knobs import Knobs, knob
+from smallloss.methods.settings import CPU, FAST, Settings
+from smallloss.methods.small_loss import Learned
+from smallloss.methods.supervised import Supervised
+from smallloss.noise.model import NoiseModel
+
+NAME = "ELR"
+NEEDS = None
+COSTS = "one network; a row of probabilities kept for each example"
+_PAPER = Recipe(epochs=120, lr=0.02, weight_decay=1e-3, milestones=(1 / 3, 2 / 3), factor=0.01)
+RECIPES = {"paper": _PAPER, "fast": FAST, "cpu": CPU}
+_LEAST = 1e-4  # of a probability, so that no logarithm runs away
+
+
+@dataclass(frozen=True)
+class Own(Knobs):
+    """The authors' for CIFAR-10 under symmetric noise; .9 and 1 where it is asymmetric, .9 and 7 for CIFAR-100."""
+
+    beta: float = knob(0.7, "How much of the target of an example stays at each look at it.", least=0, below=1)
+    strength: float = knob(3.0, "Weight of staying with the targets (lambda).", least=0)
+
+
+class EarlyLearning(Supervised):
+    """t_i, the running mean of what the network said of example i, is a target beside its label."""
+
+    def __init__(self, task: Task, name: str, examples: np.ndarray, settings: Settings) -> None:
+        super().__init__(task, name, examples, settings.recipe(name), settings.net, recipe_name=name)
+        self.own: Own = settings.own["elr"]
+        self.t = torch.zeros(len(task.dataset), task.classes, device=task.device)
+
+    def buffers(self) -> dict[str, Tensor]:
+        return {"t": self.t}
+
+    def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
+        """Eq. 6: CE + λ ln(1 − ⟨t, p⟩), after t ← β t + (1 − β) p."""
+        logits = nets[0](batch.x)
+        p = logits.softmax(1).clamp(_LEAST, 1 - _LEAST)
+        said = p.detach() / p.detach().sum(1, keepdim=True)
+        t = self.own.beta * self.t[batch.index] + (1 - self.own.beta) * said
+        self.t.index_copy_(0, batch.index, t)
+        away = (1 - (t * p).sum(1)).log()
+        return batch.mean(cross_entropy(logits, batch.y, reduction="none") + self.own.strength * away)
+
+
+def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
+    """One fresh network on all examples."""
+    return Learned("elr", fit(task, EarlyLearning(task, "elr", task.train, settings)))

@@ -1,0 +1,61 @@
+"""JoCoR (Wei et al., CVPR 2020): two networks that must agree learn together from the small joint losses."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from torch import Tensor
+from torch.nn.functional import nll_loss
+
+from smallloss.engine.networks import Network
+from smallloss.engine.objective import Batch
+from smallloss.engine.recipe import Recipe
+from smallloss.engine.stage import fit
+from smallloss.engine.task import Task
+from smallloss.knobs import knob
+from smallloss.methods import co_teaching
+from smallloss.methods.settings import CPU, FAST, Settings
+from smallloss.methods.small_loss import Learned, overall_rate, refuse_one_module
+from smallloss.noise.model import NoiseModel
+
+NAME = "JoCoR"
+NEEDS = "noise rate"
+COSTS = "two networks, trained together"
+# Level, then straight down to 0, as the authors have it; their β1 falls as well, which ours does not.
+_PAPER = Recipe(optimiser="adam", lr=1e-3, weight_decay=0, schedule="linear", milestones=(0.4,), pad=0)
+RECIPES = {
+    "paper": _PAPER,
+    "fast": replace(FAST, optimiser="adam", lr=1e-3),
+    "cpu": replace(CPU, optimiser="adam", lr=1e-3),
+}
+
+
+@dataclass(frozen=True)
+class Own(co_teaching.Own):
+    """λ beside Co-teaching's T_k. The authors' for CIFAR-10; another network may want another."""
+
+    agreement: float = knob(0.9, "Weight of the agreement of the two networks.", least=0, most=1)
+
+
+class JoCoR(co_teaching.CoTeaching):
+    """Co-teaching's R(t); one Adam over both networks, which judge together."""
+
+    judges = "mean"
+
+    def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
+        """ℓ = (1 − λ)(CE_1 + CE_2) + λ (KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1)); the R(t) B smallest are descended."""
+        log_p, log_q = (net(batch.x).log_softmax(1) for net in nets)
+        labelled = nll_loss(log_p, batch.y, reduction="none") + nll_loss(log_q, batch.y, reduction="none")
+        apart = ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(1)  # KL both ways
+        agreement = self.own.agreement
+        joint = (1 - agreement) * labelled + agreement * apart
+        return (batch.smallest(joint, batch["kept"]) * joint).sum() / batch["kept"]
+
+
+def refuse(settings: Settings) -> None:
+    """Two networks are made by a function, or by name."""
+    refuse_one_module(settings.net, "jocor needs two networks")
+
+
+def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
+    """Two fresh networks on all examples; τ is the overall noise rate."""
+    return Learned("jocor", fit(task, JoCoR(task, "jocor", task.train, settings, overall_rate(task, settings, noise))))

@@ -1,0 +1,54 @@
+"""`smallloss report`: the page of a run anew, or table, verdict and page of losses recorded in anybody's loop."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from smallloss.errors import InputError
+from smallloss.knobs import Arg, Opt
+from smallloss.noise.answers import PROMISE
+from smallloss.run.clean import PRIOR, PROMISED, RATES, TRANSITION
+
+if TYPE_CHECKING:
+    from smallloss.record.run import Run
+
+RECORDED = "A run folder, or the .npz that LossLedger.save wrote."
+OF = "What the losses were recorded of; with a run folder, its DATA, if that has moved."
+PROBABILITIES = (
+    "An .npy of probabilities out of sample, (n, classes) or (networks, n, classes): they estimate the noise rates, "
+    "and say what each example is taken for."
+)
+BY_THEM = f"{PRIOR}taken from T or the estimate; otherwise classes are not balanced."
+
+
+def report(
+    recorded: Annotated[str | Path, Arg("RUN", RECORDED)],
+    out: Annotated[str | Path | None, Opt("FOLDER", "The run folder to write, for a ledger.")] = None,
+    *,
+    data: Annotated[Any, Opt("DATA", OF)] = None,
+    label: Annotated[str | None, Opt("NAME", "Column of labels, as in clean.")] = None,
+    labels: Annotated[str | Path | None, Opt("FILE", "File of labels, as in clean.")] = None,
+    probabilities: Annotated[str | Path | None, Opt("FILE", PROBABILITIES)] = None,
+    noise_rate: Annotated[Any, Opt("RATE", f"{RATES} If left out, estimated from the probabilities.")] = None,
+    transition: Annotated[Any, Opt("FILE", TRANSITION, kind=Path)] = None,
+    prior: Annotated[Any, Opt("NAME", BY_THEM)] = None,
+    promise: Annotated[float | None, Opt("SHARE", f"{PROMISED} {PROMISE}, if left out.")] = None,
+) -> "Run":  # fmt: skip
+    """Write the page of a run anew; or a run folder of losses that were recorded in a training loop of your own."""
+    from smallloss.run.recorded import of_ledger, page_anew
+
+    of_ledgers = {"out": out, "probabilities": probabilities, "noise-rate": noise_rate, "transition": transition,
+                  "prior": prior, "promise": promise}  # fmt: skip
+    if Path(recorded).is_dir():
+        for name, given in of_ledgers.items():
+            if given is not None:
+                raise InputError(f"--{name} goes with a ledger; {recorded} is a run, whose page is written anew.")
+        return page_anew(Path(recorded), data, label, labels)
+    if data is None or out is None:
+        raise InputError(
+            f"{recorded} is no run folder. If it is a ledger, say what its losses were recorded of and where to write: "
+            "--data DATA --out RUN."
+        )
+    return of_ledger(
+        Path(recorded), Path(out), data, label, labels, probabilities,
+        {"noise_rate": noise_rate, "transition": transition, "prior": prior}, PROMISE if promise is None else promise,
+    )  # fmt: skip

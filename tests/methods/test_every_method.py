@@ -1,0 +1,91 @@
+"""What holds for every method there is: the paths agree, and a run that was killed ends like one that was not."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from small import StopAfter, StoppedError, settings
+from smallloss import methods
+from smallloss.errors import InputError
+from smallloss.methods.small_loss import Learned
+from smallloss.noise.model import NoiseModel
+
+NOISE = NoiseModel(noise_rate=0.2)
+
+
+def outcome(learned: Learned) -> dict[str, np.ndarray]:
+    """The weights that every stage ended with, and what was selected."""
+    found = {
+        f"{stage.name}.{name}": tensor.detach().numpy()
+        for stage in learned.stages.values()
+        for name, tensor in stage.network.state().items()
+    }
+    chosen = {} if learned.selection is None else {"weight": learned.selection.weight, "score": learned.score}
+    return found | chosen
+
+
+def assert_equal(one: Learned, other: Learned) -> None:
+    left, right = outcome(one), outcome(other)
+    assert left.keys() == right.keys()
+    assert [name for name in left if left[name].tobytes() != right[name].tobytes()] == []
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_resident_and_streaming_learn_the_very_same(name, make_task):
+    one, other = (methods.train(name, make_task(path=path), settings(), NOISE) for path in ("resident", "streaming"))
+    assert_equal(one, other)
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_a_run_that_was_stopped_anywhere_ends_byte_equal(name, make_task, tmp_path):
+    """It is stopped after every third epoch, within stages and between them."""
+    whole = methods.train(name, make_task(), settings(), NOISE)
+    for _ in range(40):
+        task = make_task(folder=tmp_path, progress=StopAfter(3))
+        try:
+            resumed = methods.train(name, task, settings(), NOISE)
+            break
+        except StoppedError:
+            continue
+    assert_equal(whole, resumed)
+    times = {"seconds", "train_seconds", "score_seconds"}
+    for one, other in zip(whole.stages.values(), resumed.stages.values(), strict=True):
+        curves = [[{k: v for k, v in row.items() if k not in times} for row in stage.history] for stage in (one, other)]
+        assert curves[0] == curves[1]
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_it_learns_and_repeats_itself_and_another_seed_is_another_run(name, make_task):
+    one, again, other = (methods.train(name, make_task(seed=seed), settings(), NOISE) for seed in (0, 0, 1))
+    assert_equal(one, again)
+    assert one.fitted.last["loss"] != other.fitted.last["loss"]
+    assert one.fitted.last["validation"] > 0.5
+
+
+def test_the_list_says_what_each_needs_and_costs():
+    ours = {"co_teaching": "Co-teaching", "cross_entropy": "Cross Entropy", "rsl": "RSL", "rsl_wm": "RSL_WM"}
+    found = {one.name: one for one in methods.described()}
+    assert {name: found[name].called for name in ours} == ours
+    assert all(one.says and one.costs for one in found.values())
+    assert {one.needs for one in found.values()} == {"noise rate", None}
+    assert all(a < b for a, b in pairwise(found))
+
+
+@pytest.mark.parametrize("name", ["rsl", "co_teaching", "jocor"])
+def test_a_method_that_needs_a_rate_says_so(name, make_task):
+    with pytest.raises(InputError, match=r"needs a noise rate: give noise_rate, or a transition matrix"):
+        methods.train(name, make_task(), settings(), NoiseModel())
+
+
+@pytest.mark.parametrize("name", ["co_teaching", "jocor", "incv"])
+def test_two_networks_are_not_made_of_one_module(name, make_task, make_net):
+    with pytest.raises(InputError, match=rf"{name} needs two networks that differ: give net a function"):
+        methods.train(name, make_task(), settings(net=make_net()), NOISE)
+
+
+@pytest.mark.parametrize("name", ["mixmatch", "cross", "RSL", "", "os"])
+def test_anything_else_is_no_method(name: Any):
+    with pytest.raises(InputError, match=f"no method named {name!r}; the known ones are co_teaching, "):
+        methods.get(name)
