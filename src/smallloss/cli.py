@@ -148,8 +148,8 @@ def _printed(found: Any) -> None:
     print(found)
 
 
-for _function in (verbs.methods, verbs.corrupt):
-    _verb(_function)(_printed)
+_verb(verbs.methods)(_printed)
+_verb(verbs.corrupt)(_printed)
 
 
 @_verb(verbs.select)
@@ -162,8 +162,9 @@ def _select(selection: "Selection", out: Any) -> None:
     print(f"{out}: {len(selection.mask):,} rows")
 
 
-for _function in (verbs.audit, verbs.export, verbs.predict):
-    _verb(_function)(_printed)
+_verb(verbs.audit)(_printed)
+_verb(verbs.export)(_printed)
+_verb(verbs.predict)(_printed)
 
 
 @app.callback(invoke_without_command=True)

@@ -93,8 +93,7 @@ def audit(
     from smallloss.auditing import session as auditing
     from smallloss.auditing.words import next_run
     from smallloss.data.source import load
-    from smallloss.record.run import Run
-    from smallloss.run.prepare import data_of_run
+    from smallloss.record.run import Run, data_of_run
 
     dataset = data_of_run(run) if data is None else load(data, label=label, labels=labels)
     if answers is not None:
