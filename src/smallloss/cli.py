@@ -123,6 +123,7 @@ def _compare(**asked: Any) -> None:
     from smallloss.comparing.compare import require_all
 
     found = compare(**asked | {"settings": _pairs(asked["settings"] or [])})
+    print(f"\nAccuracy after the last epoch:\n{found.words}\n")
     print(f"{found.page}  (the page: open it in a browser)")
     require_all(found)
 
