@@ -18,7 +18,8 @@ from smallloss.errors import InputError
 from smallloss.noise.answers import NONE
 from smallloss.noise.blocks import anytime
 from smallloss.noise.rates import KEPT
-from smallloss.record.run import HELD_OUT
+from smallloss.record.run import HELD_OUT, Run
+from smallloss.report.facts import class_rows
 
 
 @pytest.fixture
@@ -274,6 +275,14 @@ def test_what_the_corrections_say_is_not_asked_again_and_is_counted_exactly(tmp_
     data = run_of(tmp_path / "same")
     assert read_corrections(tmp_path / "again" / "audit" / "corrections.csv", data) == result.pins
     assert result.pins.keys() == set(first.trained_on.tolist())
+
+
+def test_a_page_written_anew_says_what_the_audit_said(folder: Path, tmp_path: Path) -> None:
+    audit(folder)
+    result = read_back(folder, answered(folder, tmp_path / "a.csv"))
+    rows = class_rows(Run.read(folder))
+    assert [row.noise_rate for row in rows] == result.rates.noise_rate.tolist()
+    assert all(row.interval is not None and row.interval[0] <= row.noise_rate <= row.interval[1] for row in rows)
 
 
 def test_the_files_for_the_next_run_can_be_read_by_it(folder: Path, tmp_path: Path) -> None:

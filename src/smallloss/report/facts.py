@@ -71,12 +71,18 @@ def class_rows(run: Run) -> list[ClassRow]:
     counts = np.bincount(e.label[rows], minlength=len(e.classes))
     members = np.split(rows[np.argsort(e.label[rows], kind="stable")], np.cumsum(counts)[:-1])
     intervals, margins = _class_facts(run)
-    facts = zip(e.classes, members, run.noise_rate.tolist(), intervals, margins, strict=True)
+    facts = zip(e.classes, members, _rates(run).tolist(), intervals, margins, strict=True)
     found = []
     for name, mine, rate, interval, least in facts:
         cutoff = None if not len(mine) or isnan(e.cutoff[mine[0]]) else float(e.cutoff[mine[0]])
         found.append(replace(_row(run, name, mine, rate), interval=interval, margin=least, cutoff=cutoff))
     return found
+
+
+def _rates(run: Run) -> np.ndarray:
+    """As they are after the answers, where there are any."""
+    said = run.rates or {}
+    return np.asarray(said.get("noise_rate", run.noise_rate), np.float64)
 
 
 def _class_facts(run: Run) -> tuple[list[Any], list[Any]]:
@@ -104,7 +110,7 @@ def _together(run: Run, splits: list[str], name: str) -> ClassRow:
     It has the interval of the estimate, which is of all labels, but where what is held out stands alone.
     """
     rows = np.concatenate([run.examples.rows(split) for split in splits])
-    row = _row(run, name, rows, float(run.noise_rate[run.examples.label[rows]].mean()))
+    row = _row(run, name, rows, float(_rates(run)[run.examples.label[rows]].mean()))
     if run.intervals is None or TRAIN not in splits:
         return row
     _, low, high = run.intervals["overall"]

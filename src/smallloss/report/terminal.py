@@ -1,6 +1,7 @@
 """The result on a terminal: the verdict, the methods, the classes, and where the files are."""
 
 import shlex
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,14 +101,15 @@ def _methods(run: Run) -> "Table":
     table = _table(f"Accuracy on {printable(run.accuracy_on)}")
     table.add_column("method", no_wrap=True)
     table.add_column("net", no_wrap=True, overflow="ellipsis", max_width=NET_SHOWN)
-    for name in (*(["true labels"] if true else []), *columns, "seconds"):
+    timed = not any(isnan(found.seconds) for found in run.accuracies)  # of a run read back nobody knows
+    for name in (*(["true labels"] if true else []), *columns, *(["seconds"] if timed else [])):
         title = name.replace("mean of ", "mean of\n").replace(" labels", "\nlabels")
         table.add_column(title, justify="right", no_wrap=True, style="dim" if name == "given labels" else "")
     table.add_column(f"compared with {called(run, REFERENCE)} (95 % interval)")
     differences = compare(run.accuracies)
     for k, (found, *taken) in enumerate(zip(run.accuracies, *columns.values(), strict=True)):
         beside = differences[found.method].words if found.method in differences else ""
-        numbers = (*true[k : k + 1], *map(percent, taken), f"{found.seconds:,.0f}")
+        numbers = (*true[k : k + 1], *map(percent, taken), *([f"{found.seconds:,.0f}"] if timed else []))
         table.add_row(*map(Text, (called(run, found.method), printable(found.net), *numbers)), beside)
     return table
 
