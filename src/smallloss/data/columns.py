@@ -111,7 +111,7 @@ class Table:
 
     @cached_property
     def path_column(self) -> str | None:
-        """Where paths of pictures are: a column of such a name, or, where there are no texts, one of their files."""
+        """Where paths of pictures are: a column of such a name, or, where there are no texts, one of nothing else."""
         named = find_column(self.names, _PATH)
         if named is not None and any(map(is_picture, self._some_texts(named))):
             return named
@@ -144,8 +144,8 @@ class Table:
             )
         ids, folder = self.ids(), Path(self.where).parent
         if not self.is_text(column):
-            held = ({"bytes": cell} if isinstance(cell, bytes) else cell for cell in cells)
-            sources: list[Source] = [cell["bytes"] or str(file_of(folder, cell["path"] or "")) for cell in held]
+            held: list[Any] = [{"bytes": cell, "path": None} if isinstance(cell, bytes) else cell for cell in cells]
+            sources = [cell["bytes"] or str(file_of(folder, cell["path"] or "")) for cell in held]
             return sources, ids or [str(row) for row in range(len(cells))]
         if not ids:
             require_unique(cells, f"{self.where} (one picture under two labels needs a column id)")
