@@ -256,6 +256,19 @@ def test_notes() -> None:
     assert any("one and the same" in note for note in estimate([first, first], label).notes)
 
 
+def test_what_was_told_is_said_beside_an_estimate() -> None:
+    told_before = NoiseModel(classes=["a", "b", "c"], prior=np.array([0.5, 0.3, 0.2]), notes=["As told."])
+    found = estimate([*by_hand()[:2]], by_hand()[2])
+    both = told_before.beside(found)
+    assert both.notes == [*found.notes, "As told."]
+    assert both.towards.tolist() == [0.5, 0.3, 0.2]
+
+
+def test_of_one_example_there_is_an_estimate_too() -> None:
+    found = estimate(told(np.array([1]), 2), np.array([0]), classes=[0, 1])
+    assert 0 <= found.noise_rate[0] < 1
+
+
 def test_three_networks_are_counted_in_the_sentence() -> None:
     first, second, label = by_hand()
     said = estimate([first, second, first], label).evidence
