@@ -19,6 +19,7 @@ from smallloss.errors import InputError
         ({"milestones": (0.8, 0.3)}, "^milestones are .* must rise between 0 and 1"),
         ({"milestones": (0.3, 0.3)}, "^milestones are .* must rise between 0 and 1"),
         ({"milestones": (0.0, 0.5)}, "^milestones are .* must rise between 0 and 1"),
+        ({"milestones": (0.5, 1.5)}, "^milestones are .* must rise between 0 and 1"),
         ({"factor": -1.0}, "^factor is -1.0; it must be above 0"),
         ({"factor": 0.0}, "^factor is 0.0; it must be above 0"),
         ({"warmup_steps": -5}, "^warmup_steps is -5; it must be at least 0"),
