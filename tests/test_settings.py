@@ -187,6 +187,7 @@ def test_what_is_no_whole_number_is_named(value):
         ({"stage1.milestones": (60, 120)}, r"^stage1.milestones are \(60.0, 120.0\); .*, 60 of 200 is 0.3"),
         ({"stage1.milestones": "0.8,0.3"}, "milestones are .* must rise between 0 and 1"),
         ({"stage1.milestones": "0,0.5"}, "milestones are .* must rise between 0 and 1"),
+        ({"stage1.milestones": "0.5,1.5"}, "milestones are .* must rise between 0 and 1"),
         ({"stage1.momentum": 0, "stage1.nesterov": True}, "nesterov is true, which needs a momentum above 0"),
         ({"stage1.crop_offsets": 7}, "^stage1.crop_offsets is 7; with pad 4 it must be 9 or 8, or none"),
         ({"stage1.pad": 0, "stage1.crop_offsets": 0}, "crop_offsets is 0; with pad 0 it must be 1, or none"),

@@ -8,7 +8,7 @@ import pytest
 from smallloss.data.source import load
 from smallloss.engine.task import Task
 from smallloss.methods import cross as module
-from smallloss.methods.cross import NEITHER, Fold, deal, out_of_sample
+from smallloss.methods.cross import NEITHER, Fold, cross_predict, deal, out_of_sample
 from smallloss.methods.settings import get_preset
 
 
@@ -70,3 +70,18 @@ def test_a_stopped_half_goes_on_with_what_it_had(task: Task) -> None:
     recipe = SETTINGS.recipe("stage1")
     first = Fold(task, "half0", task.train[:100], task.train[100:], recipe, None)
     assert {name: tensor.shape for name, tensor in first.buffers().items()} == {"total": (140, 10), "epochs": ()}
+
+
+@pytest.mark.parametrize("weights", [None, "incv"])
+def test_networks_begin_apart_unless_they_share_a_draw(task: Task, weights: str | None, monkeypatch: Any) -> None:
+    """The weights that each fold begins with, by the networks it would make."""
+    begun, fit = [], module.fit
+
+    def watched(task: Task, fold: Fold, **how: Any) -> Any:
+        begun.append(next(iter(fold.modules()[0].parameters())).detach().clone())
+        return fit(task, fold, **how)
+
+    monkeypatch.setattr(module, "fit", watched)
+    folds = deal(task, task.train, "halves")
+    cross_predict(task, get_preset("cpu"), task.train, folds, epochs=1, weights=weights)
+    assert bool((begun[0] == begun[1]).all()) == (weights == "incv")
