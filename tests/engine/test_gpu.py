@@ -211,7 +211,8 @@ def never_captured() -> Iterator[None]:
 
 def small() -> Settings:
     """Of every recipe three epochs of 17 steps and a short one."""
-    settings = get_preset("cpu").changed({"mixmatch.steps_per_epoch": 20, "mixmatch.networks": 2, "incv.rounds": 1})
+    own = {"mixmatch.steps_per_epoch": 20, "mixmatch.networks": 2, "incv.rounds": 1, "jocor.agreement": 0.5}
+    settings = get_preset("cpu").changed(own | {"jocor.lr": 0.01})
     short = {name: replace(one, epochs=3, batch=64) for name, one in settings.recipes.items()}
     return replace(settings, recipes=short)
 
