@@ -4,7 +4,7 @@
     python benchmarks/mutants.py --out mutants.jsonl --only 0..9  # the first ten of the same draw
     python benchmarks/mutants.py --only 0..9                      # shows them, runs nothing
 
-A mutant lives in a copy of the tree. First come the tests of its module, then those that import it, then the others;
+A mutant lives in a copy of the tree. First come the tests of its module, then the others by how near they import it;
 the first failure ends it, and counts if the same test passes without the mutant. Those that change nothing anybody
 could see stand in mutants_equivalent.json, as [before, after, reason]: shown, but not counted.
 """
@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from threading import local
 from typing import Any, NamedTuple
@@ -98,8 +99,8 @@ def _of_call(node: ast.Call, name: str) -> Iterator[tuple[str, ast.AST, str]]:
     elif name == "argsort" and owner is not None:
         yield "direction", node, _with(node, func=ast.Attribute(ast.UnaryOp(ast.USub(), owner), name))
     for keyword in node.keywords:
-        fewer = [one for one in node.keywords if one is not keyword]
-        yield "argument dropped", node, _with(node, keywords=fewer)
+        if keyword.arg != "strict":  # of zip: it guards what cannot happen
+            yield "argument dropped", node, _with(node, keywords=[one for one in node.keywords if one is not keyword])
 
 
 def _with(node: ast.AST, **new: Any) -> str:
@@ -111,9 +112,9 @@ def nodes(tree: ast.AST) -> Iterator[ast.AST]:
     """All that runs: no annotations, no decorators, no words of an error, nothing for type checkers."""
     for name, value in ast.iter_fields(tree):
         for child in value if isinstance(value, list) else [value]:
-            said = name in ("annotation", "returns", "decorator_list") or isinstance(child, NO_CODE)
+            said = name in ("annotation", "returns", "decorator_list") or getattr(child, "arg", "") == "strict"
             typed = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
-            if isinstance(child, ast.AST) and not said and not typed:
+            if isinstance(child, ast.AST) and not isinstance(child, NO_CODE) and not said and not typed:
                 yield child
                 yield from nodes(child)
 
@@ -153,17 +154,25 @@ def imports(file: Path) -> set[str]:
     return {f"{node.module}{name}" for node in found for name in ("", *(f".{alias.name}" for alias in node.names))}
 
 
+def module_of(path: str) -> str:
+    return path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
 @cache
 def tests_of(path: str) -> list[list[str]]:
-    """Groups of test files, the likeliest first."""
-    module = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    """Groups of test files: the module's own, then the others by how many imports lie between."""
+    ours = {module_of(str(file.relative_to(ROOT))): imports(file) for file in (ROOT / "src").rglob("*.py")}
+    every = {str(file.relative_to(ROOT)): imports(file) for file in sorted((ROOT / "tests").rglob("test_*.py"))}
+    left = {test: every[test] for test in every if not any(word in test for word in NOT_RUN)}
     folder, _, name = path.replace("src/smallloss", "tests").rpartition("/")
-    files = {str(file.relative_to(ROOT)): file for file in sorted((ROOT / "tests").rglob("test_*.py"))}
-    files = {test: files[test] for test in files if not any(word in test for word in NOT_RUN)}
-    own = [test for test in files if test == f"{folder}/test_{name}"]
-    near = [test for test, file in files.items() if module in imports(file) and test not in own]
-    rest = sorted({*files} - {*own, *near}, key=lambda test: (not test.startswith(folder), test))
-    return [group for group in (own, near, rest) if group]
+    order, reached = [test for test in left if test == f"{folder}/test_{name}"], {module_of(path)}
+    ends = [len(order)]
+    for _ in range(3):
+        order += [test for test in left if left[test] & reached and test not in order]
+        reached |= {module for module in ours if ours[module] & reached}
+        ends.append(len(order))
+    order += [test for test in left if test not in order]
+    return [group for start, end in pairwise([0, *ends, len(order)]) if (group := order[start:end])]
 
 
 class Runner:

@@ -318,7 +318,7 @@ def test_clean_puts_a_transition_with_names_in_the_order_of_the_classes(tmp_path
         raise KeyboardInterrupt
 
     monkeypatch.setattr(
-        cleaning, "_run", lambda task, method, settings, ready, *_, **__: spy(transition=ready.known.noise.transition)
+        cleaning, "_run", lambda task, method, settings, ready, *_, **__: spy(transition=ready.noise.transition)
     )
     arguments = ["clean", "digits", "--out", tmp_path / "run", "--transition", tmp_path / "T.csv", "--device", "cpu"]
     monkeypatch.setattr(sys, "argv", ["smallloss", *map(str, arguments)])
@@ -336,7 +336,7 @@ def test_clean_hands_on_prior_path_and_workers(tmp_path, monkeypatch):
 
     def stop(task: Any, method: Any, settings: Any, ready: Any, *_: Any, **__: Any) -> None:
         tasks.append(task)
-        priors.append(ready.known.noise.prior)
+        priors.append(ready.noise.prior)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cleaning, "_run", stop)

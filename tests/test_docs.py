@@ -162,7 +162,7 @@ def test_from_the_paper_to_the_code_names_what_is_there():
         module: ModuleType | None = None
         for code in re.findall(r"`([^`]+)`", line.rpartition(" | ")[2] if line.startswith("|") else line):
             name = re.match(r"[A-Za-z_][\w.]*(?=$|\()", code)
-            if code.startswith(("benchmarks/", "examples/")):
+            if code.startswith(("benchmarks/", "examples/", "tests/")):
                 assert (ROOT / code).exists(), code
             elif code.endswith((".py", "/")) and code != "src/smallloss/":
                 assert (ROOT / "src" / "smallloss" / code).exists(), code
@@ -218,7 +218,7 @@ def test_a_signature_in_the_api_is_that_of_the_code(name):
 
 def test_every_reason_is_explained():
     text = sections(DOCS / "reference" / "run-folder.md")["Reasons"]
-    assert re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE) == list(REASONS)
+    assert re.findall(r"^- `([^`]+)`:", text, re.MULTILINE) == list(REASONS)
 
 
 # --- what is written as code runs ----------------------------------------------------------------------------
@@ -257,8 +257,8 @@ def test_the_api_runs_as_it_is_written(tiny, tmp_path, monkeypatch, capsys):
     columns = [name.strip('"') for name in header.split(",")]
     assert len(columns) > 10
     assert set(columns) <= {column.name for column in COLUMNS}
-    assert [f"| `{one.name}` | {one.doc} |" for one in COLUMNS] == re.findall(
-        r"^\| `.*", sections(DOCS / "reference" / "run-folder.md")["Columns of the examples"], re.MULTILINE
+    assert [f"- `{one.name}`: {one.doc}" for one in COLUMNS] == re.findall(
+        r"^- `.*", sections(DOCS / "reference" / "run-folder.md")["Columns of the examples"], re.MULTILINE
     )
     assert set(np.load(folder / "selection.npz")) <= set(re.findall(r"`(\w+)`", page))
 

@@ -43,6 +43,20 @@ def test_other_settings_are_refused_by_name(tmp_path):
         pass
 
 
+def test_a_run_of_before_there_was_a_setting_did_what_its_default_does(tmp_path):
+    def config(**new):
+        return {"settings": {"stage1": {"epochs": 3, **new}}}
+
+    with RunFolder(tmp_path, config()):
+        pass
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "checkpoint" / "stage1.safetensors").touch()
+    with pytest.raises(InputError, match=r"precision was 'bf16', now 'fp32'"):
+        RunFolder(tmp_path, config(precision="fp32", decay_last=False)).__enter__()
+    with RunFolder(tmp_path, config(precision="bf16", decay_last=False)) as folder:
+        assert not folder.changed
+
+
 def test_versions_of_libraries_do_not_end_a_run(tmp_path):
     with RunFolder(tmp_path, CONFIG):
         pass

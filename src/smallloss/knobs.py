@@ -6,7 +6,7 @@ Checks, text read as the declared type, help, config.json, and the tables of the
 import inspect
 import operator
 import reprlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from math import isfinite
 from pathlib import Path
@@ -198,7 +198,6 @@ class Arg:
 
     value: str
     help: str
-    kind: Any = str  # on the command line
 
 
 @dataclass(frozen=True)
@@ -208,12 +207,12 @@ class Opt:
     value: str
     help: str
     panel: str | None = None
-    kind: Any = None  # on the command line; left out, that of the default, or str
+    kind: Any = None  # on the command line; left out, that of the parameter
     least: float | None = None
     required: bool = False  # on the command line, whatever its default is
     again: bool = True  # is it said again in a command that goes on from a run?
     flag: str | None = None  # where it is not called as the parameter is
-    read: Callable[[Any], Any] | None = None  # from what the command line gives
+    read: Callable[[Any], Any] | None = None  # what the command line gives, for the function
 
     def called(self, name: str) -> str:
         return self.flag or f"--{name.replace('_', '-')}"
@@ -225,6 +224,13 @@ def declared(function: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, 
         for said in getattr(parameter.annotation, "__metadata__", ()):
             if isinstance(said, Arg | Opt):
                 yield parameter, said
+
+
+def said_as(parameter: inspect.Parameter, said: Arg | Opt) -> Any:
+    """The type of a parameter on a command line: the most exact that it takes; objects are named there."""
+    kinds = _kinds(parameter.annotation.__origin__)
+    own = said.kind if isinstance(said, Opt) else None
+    return own or next((kind for kind in (Path, bool, int, float) if kind in kinds), str)
 
 
 def usual(function: Callable[..., Any]) -> dict[str, Any]:
@@ -246,3 +252,14 @@ def said_again(function: Callable[..., Any], values: Mapping[str, Any]) -> list[
             flag = said.called(parameter.name)
             words += [flag] if value is True else [flag, str(value)]
     return words
+
+
+def pairs(texts: Sequence[str] | None) -> dict[str, str]:
+    """What was said as NAME=VALUE."""
+    found = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise InputError(f"--set {text} is not a setting; write it as stage1.lr=0.05")
+        found[name] = value
+    return found

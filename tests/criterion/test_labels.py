@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smallloss.criterion.labels import alike_note, encode_labels
+from smallloss.criterion.labels import CHUNK, alike_note, encode, encode_labels
 from smallloss.errors import InputError
 
 
@@ -26,6 +26,24 @@ def test_any_kind_of_label(values, codes, classes):
     assert got.dtype == np.int64
     assert got.tolist() == codes
     assert names == classes
+
+
+@pytest.mark.parametrize("low", [-70_000, -3, 0, 5, 2**40])
+@pytest.mark.parametrize("span", [1, 3, 1 << 16, 1 << 20])
+def test_whole_numbers_keep_their_order_wherever_they_begin(low, span):
+    """Near one another they are counted in a table, far apart they are sorted: it makes no difference."""
+    rng = np.random.default_rng(0)
+    values = low + span * rng.integers(0, 5, CHUNK + 10 if span == 3 else 50)
+    classes, codes = encode(values)
+    assert classes.tolist() == sorted(set(values.tolist()))
+    assert classes[codes].tolist() == values.tolist()
+    assert codes.dtype == np.uint8
+
+
+def test_the_largest_whole_numbers_there_are():
+    values = np.array([2**64 - 1, 2**64 - 3, 2**64 - 1], dtype=np.uint64)
+    classes, codes = encode(values)
+    assert (classes.tolist(), codes.tolist()) == ([2**64 - 3, 2**64 - 1], [1, 0, 1])
 
 
 @given(st.lists(st.integers(-(2**40), 2**40), min_size=1))

@@ -66,24 +66,23 @@ def test_a_code_beyond_the_classes_is_named(tmp_path, dataset):
         human_labels(tmp_path / "h.npz", "noisy", dataset)
 
 
-def write_pt(path, data, name="archive/data.pkl"):
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(name, data)
-
-
-def test_torch_files_that_are_not_arrays(tmp_path, dataset):
+@pytest.mark.parametrize(
+    "name, data, sentence",
+    [
+        (None, b"PK\x03\x04 cut", "not a whole torch file"),
+        ("archive/version", b"", r"holds 0 files named data\.pkl"),
+        ("archive/data.pkl", pickle.dumps([1, 2]), "holds a list"),
+        ("archive/data.pkl", b"cposix\nsystem\n(S'true'\ntR.", r"asks for posix\.system"),
+    ],
+)
+def test_torch_files_that_are_not_arrays(tmp_path, dataset, name, data, sentence):
     path = tmp_path / "human.pt"
     with pytest.raises(InputError, match=r"no CIFAR-N label file at .*human\.pt"):
         human_labels(path, "aggre", dataset)
-    path.write_bytes(b"PK\x03\x04 cut")
-    with pytest.raises(InputError, match="not a whole torch file"):
-        human_labels(path, "aggre", dataset)
-    write_pt(path, b"", name="archive/version")
-    with pytest.raises(InputError, match=r"holds 0 files named data\.pkl"):
-        human_labels(path, "aggre", dataset)
-    write_pt(path, pickle.dumps([1, 2]))
-    with pytest.raises(InputError, match="holds a list"):
-        human_labels(path, "aggre", dataset)
-    write_pt(path, b"cposix\nsystem\n(S'true'\ntR.")
-    with pytest.raises(InputError, match=r"asks for posix\.system"):
+    if name is None:
+        path.write_bytes(data)
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(name, data)
+    with pytest.raises(InputError, match=sentence):
         human_labels(path, "aggre", dataset)

@@ -38,26 +38,6 @@ def test_labels_from_an_array(place):
     assert data.labels.tolist() == [0, 1, 0, 1]
 
 
-@pytest.mark.parametrize(
-    "text, sentence",
-    [
-        ("label\nu\nv\n", r"y.csv has 2 rows but .*emb.npy 4 inputs; give one row each"),
-        ("kind\nu\nv\nu\nv\n", "no column label"),
-        ("label\nu\nu\nu\nu\n", "All 4 examples"),
-        ("id,label\na,u\na,v\nb,u\nc,v\n", "The id 'a' is in row 1 and in row 2"),
-    ],
-)
-def test_labels_that_do_not_fit(place, text, sentence):
-    (place / "y.csv").write_text(text)
-    with pytest.raises(InputError, match=sentence):
-        load(place / "emb.npy", labels=place / "y.csv")
-
-
-def test_inputs_without_labels(place):
-    with pytest.raises(InputError, match=r"give its labels as a second .npy file, a .csv or a .parquet"):
-        load(place / "emb.npy")
-
-
 def test_what_a_dataset_says_of_itself_has_defaults_and_leaves_the_fingerprint_alone():
     digits = load("digits")
     assert (digits.kind, digits.shown, digits.notes, dict(digits.unreadable)) == ("pictures", None, (), {})
@@ -132,68 +112,12 @@ def test_files_without_ids_are_in_the_order_of_the_data(tmp_path):
         assert with_features(four_pictures(), tmp_path / f"emb.{ending}").inputs.tolist() == rows.tolist()
 
 
-@pytest.mark.parametrize(
-    "ids, sentence",
-    [
-        ("abc", r"emb.npz has no features for 1 of the 4 examples of photos, 'd' the first"),
-        ("abcdxy", r"emb.npz has features for 2 ids that photos does not have, 'x' the first; leave them out"),
-        ("abcdd", r"The id 'd' is in row 4 and in row 5 of .*emb.npz"),
-    ],
-)
-def test_ids_that_do_not_fit(tmp_path, ids, sentence):
-    np.savez(tmp_path / "emb.npz", id=np.array(list(ids)), features=np.zeros((len(ids), 2)))
-    with pytest.raises(InputError, match=sentence):
-        with_features(four_pictures(), tmp_path / "emb.npz")
-
-
 def test_features_of_a_picture_that_cannot_be_read_are_left_out(tmp_path):
     np.savez(tmp_path / "emb.npz", id=np.array(list("abcde")), features=np.arange(10.0).reshape(5, 2))
     photos = replace(four_pictures(), unreadable={"e": Unreadable("cut short", "u", 4)})
     assert len(with_features(photos, tmp_path / "emb.npz")) == 4
     with pytest.raises(InputError, match="5 rows but photos 4 examples, 1 unreadable ones left out; give one row each"):
         with_features(photos, np.zeros((5, 2)))
-
-
-@pytest.mark.parametrize(
-    "features, sentence",
-    [
-        (np.zeros((3, 2)), "the array given has 3 rows but photos 4 examples; give one row each"),
-        (np.zeros((4, 2, 2)), r"shape \(4, 2, 2\); give one row per example"),
-        (np.full((4, 2), np.nan), "Feature 0 of the example at index 0 is nan"),
-        ("emb.csv", r"emb.csv is not an .npy, .npz or .parquet file"),
-        ("nowhere.npy", "There is no npy file at nowhere.npy"),
-    ],
-)
-def test_features_that_do_not_fit(features, sentence):
-    with pytest.raises(InputError, match=sentence):
-        with_features(four_pictures(), features)
-
-
-@pytest.mark.parametrize(
-    "columns, sentence",
-    [
-        ({"id": list("abcd"), "word": ["x"] * 4}, "The column 'word' of .* holds string; features are numbers"),
-        ({"id": list("abcd"), "e": [[1.0], [1.0, 2.0], [1.0], [1.0]]}, "Row 2 of the column 'e' .* holds 2 numbers"),
-        ({"id": list("abcd"), "e": [[1.0], None, [1.0], [1.0]]}, "Row 2 of the column 'e' .* holds 0 numbers"),
-        ({"id": list("abcd"), "e": [["x"]] * 4}, "The column 'e' .* holds lists of string; features are numbers"),
-        ({"id": list("abcd"), "e": [[1]] * 4, "f": [[1]] * 4}, "more than one column of lists, 'e' and 'f'"),
-        ({"id": list("abcd"), "label": [1] * 4}, "no column of features besides 'id', 'label'"),
-        ({"id": list("abcd"), "e": [1.0, None, 2.0, 3.0]}, "Feature 0 of the example at index 1 is nan"),
-    ],
-)
-def test_tables_that_hold_no_features(tmp_path, columns, sentence):
-    parquet.write_table(pa.table(columns), tmp_path / "emb.parquet")
-    with pytest.raises(InputError, match=sentence):
-        with_features(four_pictures(), tmp_path / "emb.parquet")
-
-
-def test_an_archive_without_features_says_what_it_has(tmp_path):
-    np.savez(tmp_path / "emb.npz", vectors=np.zeros((4, 2)))
-    with pytest.raises(InputError, match=r"no array named features or x or X; it has vectors"):
-        with_features(four_pictures(), tmp_path / "emb.npz")
-    np.savez(tmp_path / "emb.npz", features=np.zeros((4, 2)), id=np.array(["a"]))
-    with pytest.raises(InputError, match=r"1 ids but 4 examples"):
-        with_features(four_pictures(), tmp_path / "emb.npz")
 
 
 def test_the_test_part_is_seen_the_same_way_or_not_used(tmp_path):

@@ -4,6 +4,7 @@ import struct
 import numpy as np
 import pytest
 
+from smallloss.criterion.transition import DIGITS_MAP
 from smallloss.data import load
 from smallloss.errors import InputError
 
@@ -75,3 +76,15 @@ def test_damaged_gzip(tmp_path, damage):
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(InputError, match="not a whole gzip file"):
         load(tmp_path)
+
+
+def test_digits():
+    data = load("digits")
+    assert data.inputs.shape == (1797, 8, 8, 1)
+    assert (data.inputs.min(), data.inputs.max()) == (0, 255)
+    assert data.in_shape == (1, 8, 8)
+    assert data.classes == tuple("0123456789")
+    assert np.bincount(data.labels).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+    assert (data.true_labels == data.labels).all()
+    assert not data.flip
+    assert data.class_map == tuple(DIGITS_MAP)

@@ -2,14 +2,12 @@ import io
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from PIL import Image
 from pyarrow import parquet
 
 from smallloss.data import described, load
 from smallloss.data.dataset import Unreadable
 from smallloss.data.described import MOST_CATEGORIES
-from smallloss.errors import InputError
 
 HOSTILE = ["</script>", "../../x", "line\nbreak", "\u202eegrahc", "=cmd()"]
 
@@ -195,54 +193,6 @@ def test_very_long_collections_are_hashed(tmp_path, monkeypatch):
 # Bad input
 
 
-@pytest.mark.parametrize(
-    "text, options, sentence",
-    [
-        (
-            "a,b\n1,2\n",
-            {},
-            "no column label, given_label or y; name the column of labels with --label .*Its columns are 'a', 'b'",
-        ),
-        ("a,label\n1,2\n2,3\n", {"label": "kind"}, "no column 'kind'"),
-        ("a,label\n", {}, "no rows below its header"),
-        ("a,label\n1,x\n2,x\n", {}, "All 2 examples of .* carry the label 'x'"),
-        ("a,label\n1,x\n2,y\n3,z\n", {}, "No label of .* occurs twice: 3 classes"),
-        ("a,label\n1,x\n2,\n3,z\n", {}, "Row 2 of .* has no label"),
-        ("a,label\n1,x\n2,  \n3,z\n", {}, "Row 2 of .* has no label: fill it in or take the row out"),
-        ("a,label\n1,x\n2,  \n3,z\n4,\n", {}, r"2 rows of .* have no label \(the first is row 2\): fill them in"),
-        ("a;label\n1;x\n2;y\n", {}, "t.csv are separated by semicolons .*save it with commas"),
-        ('"a";"label"\n"1";"x"\n', {}, "t.csv are separated by semicolons .*save it with commas"),
-        ('"a"\t"label"\n"1"\t"x"\n', {}, "t.csv are separated by tabs .*save it with commas"),
-        ("id,a,label\nu,1,x\nv,2,y\nu,3,x\n", {}, "The id 'u' is in row 1 and in row 3"),
-        ("id,a,label\nu,1,x\n,2,y\nw,3,x\n", {}, "Row 2 of .* has no id"),
-        ("path,label\na.png,x\na.png,y\nb.png,x\n", {}, "The id 'a.png' is in row 1 and in row 2"),
-        ("path,label\na.png,x\n,y\nb.png,x\n", {}, "Row 2 of .* has no path"),
-        ("path,label\na.png,x\nb.png,y\nc.png,x\n", {}, "None of the 3 pictures of t.csv can be read"),
-        ("label\nx\ny\nx\n", {}, "no column to learn from"),
-        ("text,label\n?,x\n!,y\n.,x\n", {}, "contain no words"),
-    ],
-)
-def test_a_table_that_cannot_be_used_is_one_sentence(tmp_path, text, options, sentence):
-    with pytest.raises(InputError, match=sentence) as caught:
-        load(csv(tmp_path / "t.csv", text), **options)
-    assert "\n" not in str(caught.value)
-
-
-def test_nested_columns_are_named(tmp_path):
-    for values in ([[1], [2], [3]], [{"a": 1}] * 3, [b"x", b"y", b"z"]):
-        path = write(tmp_path / "t.parquet", box=values, label=["x", "y", "x"])
-        with pytest.raises(InputError, match=r"The column 'box' of .* not one value per row"):
-            load(path)
-    path = write(tmp_path / "t.parquet", a=[1, 2, 3], label=[["x"], ["y"], ["x"]])
-    with pytest.raises(InputError, match="The column 'label' of"):
-        load(path)
-
-
-def test_label_is_for_tables_only(tmp_path):
-    with pytest.raises(InputError, match="--label kind names a column of a table; digits is not a table"):
-        load("digits", label="kind")
-
-
 def test_pictures_inside_a_table_are_read_as_datasets_are_shared(tmp_path):
     """{bytes, path}, as Hugging Face stores a column of pictures; of one without bytes, the file at its path."""
     Image.new("RGB", (40, 40), (250, 0, 0)).save(tmp_path / "far.png")
@@ -260,15 +210,3 @@ def test_pictures_inside_a_table_are_read_as_datasets_are_shared(tmp_path):
     assert data.ids == ["0", "1", "2", "3", "4", "5"]
     assert "The pictures are in the column 'image'." in data.notes
     assert "Columns not used: 'split'." in data.notes
-
-
-def test_a_table_that_is_not_in_utf_8_says_so(tmp_path):
-    (tmp_path / "t.csv").write_bytes("text,label\ncaf\u00e9 au lait,a\n".encode("latin-1"))
-    with pytest.raises(InputError, match="UTF-8"):
-        load(tmp_path / "t.csv")
-
-
-def test_one_picture_under_two_labels_needs_ids(tmp_path):
-    (tmp_path / "t.csv").write_text("path,label\na.png,x\na.png,y\nb.png,x\n")
-    with pytest.raises(InputError, match=r"one picture under two labels needs a column id"):
-        load(tmp_path / "t.csv")

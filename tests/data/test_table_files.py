@@ -96,33 +96,6 @@ def test_an_unknown_ending_is_refused_on_both_ways(tmp_path):
         read_table(tmp_path / "t.txt")
 
 
-@pytest.mark.parametrize(
-    "content, sentence",
-    [
-        (b"a,b\n1,2\n3\n", "Row 2 of .* has 1 cells; the header names 2"),
-        (b"a,b\n1,2\n3,4\n5,6,7\n", "Row 3 of .* has 3 cells; the header names 2"),
-        (b"a,a\n1,2\n", "more than one column named 'a'"),
-        (b"", "is empty"),
-        (b"a\tb\n1\t2\n", "separated by tabs .*; save it with commas"),
-        (b"\xff\xfe\x00", "in UTF-8"),
-        (b"a,b\n1,\xff\n", "cannot be read as a csv file"),
-    ],
-)
-def test_bad_csv(tmp_path, content, sentence):
-    (tmp_path / "t.csv").write_bytes(content)
-    with pytest.raises(InputError, match=sentence):
-        read_table(tmp_path / "t.csv")
-
-
-def test_a_missing_or_cut_file(tmp_path):
-    with pytest.raises(InputError, match=r"no table at .*t\.parquet"):
-        read_table(tmp_path / "t.parquet")
-    write_table(tmp_path / "t.parquet", COLUMNS)
-    (tmp_path / "t.parquet").write_bytes((tmp_path / "t.parquet").read_bytes()[:-9])
-    with pytest.raises(InputError, match="cannot be read as a parquet file"):
-        read_table(tmp_path / "t.parquet")
-
-
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbflabel,loss\nx,1\n")
     assert read_table(tmp_path / "t.csv").column_names == ["label", "loss"]

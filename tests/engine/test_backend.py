@@ -12,9 +12,9 @@ from smallloss.integrations.scikit_learn import RSLClassifier
 CUDA = torch.device("cuda")
 
 
-def switches() -> tuple[bool, bool, bool, bool]:
+def switches() -> tuple[bool, ...]:
     algorithms = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
-    return (cudnn.benchmark, cudnn.deterministic, *algorithms)
+    return (cudnn.benchmark, cudnn.deterministic, *algorithms, cudnn.allow_tf32)
 
 
 @pytest.fixture(autouse=True)
@@ -23,13 +23,14 @@ def as_they_were():
         yield
 
 
+@pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("deterministic", [True, False])
-def test_a_gpu_stage_sets_them_and_a_run_puts_them_back(deterministic, monkeypatch):
+def test_a_gpu_stage_sets_them_and_a_run_puts_them_back(deterministic, exact, monkeypatch):
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8")
     before = switches()
     with backend.put_back():
-        backend.prepare(CUDA, deterministic=deterministic)
-        assert switches() == (not deterministic, deterministic, deterministic, True)
+        backend.prepare(CUDA, deterministic=deterministic, exact=exact)
+        assert switches() == (not deterministic, deterministic, deterministic, True, not exact)
     assert switches() == before
 
 
@@ -39,7 +40,7 @@ def test_also_after_an_error_and_what_somebody_else_had_set():
     with pytest.raises(KeyError), backend.put_back():
         backend.prepare(CUDA, deterministic=False)
         raise KeyError
-    assert switches() == (True, True, True, False)
+    assert switches() == (True, True, True, False, True)
 
 
 def test_a_cpu_needs_none():
@@ -53,8 +54,8 @@ def test_every_way_into_a_run_puts_them_back(monkeypatch):
     prepare = backend.prepare
     seen = []
 
-    def as_on_a_gpu(device, *, deterministic):
-        prepare(CUDA, deterministic=deterministic)
+    def as_on_a_gpu(device, **how):
+        prepare(CUDA, **how)
         seen.append(switches())
 
     monkeypatch.setattr(backend, "prepare", as_on_a_gpu)
@@ -65,4 +66,4 @@ def test_every_way_into_a_run_puts_them_back(monkeypatch):
     assert switches() == before
     RSLClassifier(noise_rate=0.1, epochs=1).fit(x, y)
     assert switches() == before
-    assert set(seen) == {(True, False, False, True)}
+    assert set(seen) == {(True, False, False, True, True)}

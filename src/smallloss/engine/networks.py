@@ -14,10 +14,10 @@ _TORCH_MOMENTUM = 0.1  # of a BatchNorm that is given none
 
 
 class Network:
-    """A module on a device: bf16 on the GPU only (on this kind of CPU it is 8-17 times slower)."""
+    """A module on a device. In bf16, if it may, on the GPU only (on this kind of CPU it is 8-17 times slower)."""
 
-    def __init__(self, module: nn.Module, device: torch.device, *, compiled: bool = False) -> None:
-        self.device = device
+    def __init__(self, module: nn.Module, device: torch.device, *, compiled: bool = False, half: bool = True) -> None:
+        self.device, self.half = device, half
         _own_buffers(module)
         self.module = module.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         if compiled:
@@ -34,7 +34,7 @@ class Network:
 
     def __call__(self, x: Tensor) -> Tensor:
         run = self._fast if self.fast else self.module
-        if self.device.type != "cuda":
+        if self.device.type != "cuda" or not self.half:
             return run(x)
         with torch.autocast("cuda", dtype=torch.bfloat16):
             return run(x).float()
@@ -52,7 +52,7 @@ def ensemble(networks: Sequence[Network]) -> Network:
     """Networks that judge together as one; it has their very weights, not copies."""
     if len(networks) == 1:
         return networks[0]
-    return Network(Ensemble(network.module for network in networks), networks[0].device)
+    return Network(Ensemble(network.module for network in networks), networks[0].device, half=networks[0].half)
 
 
 def _own_buffers(module: nn.Module) -> None:
@@ -75,7 +75,7 @@ class WeightAverage:
     """Exponential moving average of the weights (MixMatch's EMA), updated inside the step."""
 
     def __init__(self, network: Network, decay: float, *, warmup: bool = False, compiled: bool = False) -> None:
-        self.network = Network(copy.deepcopy(network.module), network.device, compiled=compiled)
+        self.network = Network(copy.deepcopy(network.module), network.device, compiled=compiled, half=network.half)
         for parameter in self.network.module.parameters():
             parameter.requires_grad_(False)
         network._average = self.network
@@ -150,13 +150,15 @@ def may_draw(module: nn.Module) -> bool:
 
 def build_optimiser(parameters: Iterable[Tensor], recipe: Recipe, rate: Tensor) -> torch.optim.Optimizer:
     """SGD, or Adam with decoupled decay (MixMatch's v <- v (1 - wd lr)). The rate is a tensor, so that a
-    captured step reads it anew each time; the state exists from the start, so that it can be put back."""
+    captured step reads it anew each time; the state exists from the start, so that it can be put back. Where the
+    decay comes last in a step, it is left to `shrink`."""
     parameters = [p for p in parameters if p.requires_grad]
     decayed = [p for p in parameters if recipe.decay_on == "all" or p.ndim > 1]
     spared = [p for p in parameters if recipe.decay_on != "all" and p.ndim <= 1]
-    groups = [{"params": decayed, "weight_decay": recipe.weight_decay}]
+    own, shrink = (0.0, recipe.weight_decay) if recipe.decay_last else (recipe.weight_decay, 0.0)
+    groups = [{"params": decayed, "weight_decay": own, "shrink": shrink}]
     if spared:
-        groups.append({"params": spared, "weight_decay": 0.0})
+        groups.append({"params": spared, "weight_decay": 0.0, "shrink": 0.0})
     on_gpu = rate.device.type == "cuda"
     fast: dict[str, Any] = {"fused": True} if on_gpu else {"foreach": False}
     if recipe.optimiser == "sgd":
@@ -174,6 +176,14 @@ def build_optimiser(parameters: Iterable[Tensor], recipe: Recipe, rate: Tensor) 
                 "exp_avg_sq": torch.zeros_like(parameter),
             }
     return optimiser
+
+
+@torch.no_grad()
+def shrink(optimiser: torch.optim.Optimizer) -> None:
+    """v <- v (1 - wd lr) as the authors' MixMatch has it: when the step is done and the average has taken it in."""
+    for group in optimiser.param_groups:
+        if group["shrink"]:
+            torch._foreach_mul_(group["params"], 1 - group["shrink"] * group["lr"])
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -29,6 +29,9 @@ class Recipe(Knobs):
     decay_on: str = knob(
         "all", "What decays: every parameter, or weights only (no biases, no norms).", choices=("all", "kernels")
     )
+    decay_last: bool = knob(
+        False, "Weights decay at the end of a step, when the average has taken them, as in the authors' MixMatch."
+    )
     schedule: str = knob(
         "multistep",
         "Shape of the learning rate over the stage.",
@@ -71,6 +74,7 @@ class Recipe(Knobs):
     ties: str = knob(
         "later", "Which epoch is the best when several validate equally well.", choices=("later", "earlier")
     )
+    precision: str = knob("bf16", "The network's arithmetic on a GPU; on a CPU it is fp32.", choices=("bf16", "fp32"))
     compile: bool = knob(False, "Compile the network first with `torch.compile`; GPU only.")
     checkpoint_seconds: float = knob(
         0.0, "Least time between two checkpoints; 0 saves after every epoch.", values="seconds"

@@ -79,8 +79,9 @@ class Stage:
     ) -> None:
         self.task, self.objective, self.ledger = task, objective, ledger
         self.name, self.recipe = objective.name, objective.recipe
-        backend.prepare(task.device, deterministic=task.deterministic)
         recipe, modules, resident = self.recipe, objective.modules(), task.resident()
+        half = recipe.precision == "bf16"
+        backend.prepare(task.device, deterministic=task.deterministic, exact=not half)
         self._random = any(may_draw(module) for module in modules)
         with room(f"holding the data and the network of stage {self.name}", less_data(resident=resident)):
             how = objective.augmentation
@@ -88,7 +89,7 @@ class Stage:
             for module in modules:
                 set_batchnorm_momentum(module, recipe.batchnorm_momentum)
             compiled = recipe.compile and task.device.type == "cuda"
-            self.networks = [Network(module, task.device, compiled=compiled) for module in modules]
+            self.networks = [Network(module, task.device, compiled=compiled, half=half) for module in modules]
             judges = self.networks[: objective.networks]
             self.averages = [] if recipe.ema is None else [
                 WeightAverage(network, recipe.ema, warmup=recipe.ema_warmup, compiled=compiled) for network in judges

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from smallloss.engine.networks import Network, WeightAverage, build_optimiser
+from smallloss.engine.networks import Network, WeightAverage, build_optimiser, shrink
 from smallloss.engine.objective import Batch, Objective, Plan
 from smallloss.engine.schedule import learning_rates
 from smallloss.engine.views import Inputs
@@ -138,12 +138,14 @@ class Stepper:
         batch = self._batch(self.plan, raw)
         loss = self.objective.loss(self.networks, batch)
         loss.backward()
-        for name, optimiser in self.optimisers.items():
-            if self.plan.updates is None or name in self.plan.updates:
-                self.rates[name].copy_(batch[_rate(name)])
-                optimiser.step()
+        stepping = [name for name in self.optimisers if self.plan.updates is None or name in self.plan.updates]
+        for name in stepping:
+            self.rates[name].copy_(batch[_rate(name)])
+            self.optimisers[name].step()
         for average in self.averages:
             average.update(self.clock)
+        for name in stepping:
+            shrink(self.optimisers[name])
         self.loss_sum += loss.detach()
         self.position += 1
         self.clock += 1

@@ -40,6 +40,11 @@ class MixMatchSettings(Knobs):
     mix_per: str = knob(  # authors: step; Google's code: example
         "step", "One mixing coefficient per step, or one per example.", choices=("step", "example")
     )
+    passes: str = knob(
+        "apart",
+        "One pass over all views of a step, or one for each view and, interleaved, each batch, as the authors.",
+        choices=("joined", "apart"),
+    )
     guess_by: str = knob(
         "network", "What guesses labels: the network, or the average of its weights.", choices=("network", "average")
     )
@@ -148,7 +153,8 @@ class WeightedMixMatch(Objective):
         x, u1, u2 = (batch.inputs[name] for name in ("labeled", "view_1", "view_2"))
         y = one_hot(batch.y, self.task.classes).float()
         guessing = nets if self.how.guess_by == "network" else [net.teacher for net in nets]
-        q = sharpen(guess(guessing, u1, u2), self.how.temperature)
+        apart = self.how.passes == "apart"
+        q = sharpen(guess(guessing, u1, u2, apart=apart), self.how.temperature)
         seen, targets = torch.cat([x, u1, u2]), torch.cat([y, q, q])
         # One backward through the sum gives each network its own gradient alone.
         mixing = zip(nets, batch["lam"], batch["partner"], strict=True)
@@ -156,10 +162,13 @@ class WeightedMixMatch(Objective):
         return torch.stack(losses).sum()
 
     def _loss_of(self, network: Network, batch: Batch, inputs: Tensor, targets: Tensor) -> Tensor:
-        # One forward over the mixed whole. Google's code feeds L' and U' in separate batches and updates
-        # BatchNorm from the first alone, so it must interleave them; here every statistic is already taken
-        # over labeled and unlabeled examples together, which is what interleaving is for.
-        logits, B = network(inputs), len(batch.x)
+        # In one pass every BatchNorm statistic is taken over labeled and unlabeled examples together. Batch by batch,
+        # as the authors pass L' and U', each batch must first be interleaved with the others for that.
+        B = len(batch.x)
+        if self.how.passes == "apart":
+            logits = torch.cat(interleaved([network(one) for one in interleaved(inputs.split(B))]))
+        else:
+            logits = network(inputs)
         labeled, unlabeled = labeled_loss(logits[:B], targets[:B]), unlabeled_loss(logits[B:], targets[B:])
         return batch.mean(labeled) + batch["lambda_u"] * batch.mean(unlabeled)
 
@@ -174,10 +183,23 @@ class WeightedMixMatch(Objective):
 
 
 @torch.no_grad()
-def guess(networks: Sequence[Network], *views: Tensor) -> Tensor:
-    """Label guessing: the mean prediction over the K views, in train mode like the step itself, no gradient."""
-    guesses = torch.stack([network(torch.cat(views)).softmax(1) for network in networks])
+def guess(networks: Sequence[Network], *views: Tensor, apart: bool = False) -> Tensor:
+    """Label guessing: the mean prediction over the K views, in train mode like the step itself, no gradient.
+
+    `apart`: a pass for each view, whose BatchNorm statistics are then its own.
+    """
+    passes = views if apart else (torch.cat(views),)
+    guesses = torch.cat([network(one).softmax(1) for network in networks for one in passes])
     return guesses.view(len(networks) * len(views), len(views[0]), -1).mean(0)
+
+
+def interleaved(batches: Sequence[Tensor]) -> list[Tensor]:
+    """The first batch and each other one exchange a share, so that all are alike; done twice, all is as it was."""
+    k, B = len(batches), len(batches[0])
+    shares = [list(batch.tensor_split([i * B // k for i in range(1, k)])) for batch in batches]
+    for i in range(1, k):
+        shares[0][i], shares[i][i] = shares[i][i], shares[0][i]
+    return [torch.cat(share) for share in shares]
 
 
 def sharpen(p: Tensor, temperature: float) -> Tensor:

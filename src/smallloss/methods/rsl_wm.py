@@ -20,8 +20,8 @@ COSTS = "plain training, and a longer one with and without labels"
 RECIPES = {
     "paper": {
         "rsl_wm": replace(
-            PAPER, epochs=500, batch=64, optimiser="adam", lr=0.002, weight_decay=0.02, schedule="constant",
-            ema=0.999, ema_batchnorm="copy", padding="reflect", crop_offsets=8, ties="earlier",
+            PAPER, epochs=500, batch=64, optimiser="adam", lr=0.002, weight_decay=0.02, decay_last=True,
+            schedule="constant", ema=0.999, ema_batchnorm="copy", padding="reflect", crop_offsets=8, ties="earlier",
         ),
         "mixmatch": MixMatchSettings(),
     },
@@ -29,13 +29,16 @@ RECIPES = {
         "rsl_wm": replace(
             FAST, epochs=44, batch=128, lr=0.15, schedule="cosine", warmup_steps=500, ema=0.999, padding="reflect"
         ),
-        "mixmatch": MixMatchSettings(steps_per_epoch=800, lambda_u=15, ramp=0.3, mix_per="example", rounds=2),
+        "mixmatch": MixMatchSettings(
+            steps_per_epoch=800, lambda_u=15, ramp=0.3, mix_per="example", passes="joined", rounds=2
+        ),
     },
     "cpu": {
         "rsl_wm": replace(CPU, epochs=20, lr=0.15, schedule="cosine", ema=0.99),
         # A small net has no room to spare for mixed pictures: α is small, and most are hardly mixed.
         "mixmatch": MixMatchSettings(
-            steps_per_epoch=None, alpha=0.2, lambda_u=15, ramp=0.3, mix_per="example", guess_by="average", rounds=2
+            steps_per_epoch=None, alpha=0.2, lambda_u=15, ramp=0.3, mix_per="example", passes="joined",
+            guess_by="average", rounds=2,
         ),
     },
 }  # fmt: skip

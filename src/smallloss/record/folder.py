@@ -13,6 +13,7 @@ from smallloss.words import listed
 MARKER = "config.json"
 _LOCK = ".lock"
 _NOTHING: tuple[Any, ...] = (None, [], {})  # a setting that is new and not used differs from none
+_BEFORE = {"precision": "bf16", "decay_last": False, "passes": "joined"}  # runs without these settings did just that
 _MANY = 5  # values, or differences: more of them are not told one by one
 _LONG = 80  # characters
 # Stages in their order, and the settings that none before them used. All others are stage 1's already; a method's own
@@ -167,7 +168,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> 
     # An upgrade, moved data or words must not end a run.
     free = {"version", "versions", "source", "label", "chosen", "changed", "options", "given", "shipped", "promise"}
     for name in sorted((old.keys() | new.keys()) - free):
-        before, after = old.get(name), new.get(name)
+        before, after = old.get(name, _BEFORE.get(name)), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):
             found |= _differences(before, after, f"{prefix}{name}.")
         elif before != after and not (before in _NOTHING and after in _NOTHING):

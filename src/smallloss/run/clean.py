@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from smallloss import methods
-from smallloss.knobs import Arg, Opt
+from smallloss.knobs import Arg, Opt, pairs
 from smallloss.models import registry as nets
 from smallloss.noise.answers import PROMISE
 
@@ -88,114 +88,46 @@ class CleanRun:
 
 def clean(
     data: Annotated[Any, Arg("DATA", DATA)],
-    out: Annotated[
-        str | Path | None,
-        Opt("FOLDER", "The run folder. The same command resumes a stopped run.", kind=Path, required=True, again=False),
-    ] = None,
+    out: Annotated[str | Path | None, Opt("FOLDER", "The run folder. The same command resumes a stopped run.",
+        required=True, again=False)] = None,
     *,
     promise: Annotated[float, Opt("SHARE", PROMISED)] = PROMISE,
-    label: Annotated[
-        str | None, Opt("NAME", "Column of labels, if not called label, given_label or y.", "Data", again=False)
-    ] = None,
-    labels: Annotated[
-        str | Path | None, Opt("FILE", "File of labels, if DATA is an .npy of features.", "Data", Path)
-    ] = None,
-    features: Annotated[
-        Any,
-        Opt(
-            "FILE",
-            "Features for the network to see instead of DATA: .npy in the order of DATA, or .npz or .parquet with ids.",
-            "Data",
-            Path,
-        ),
-    ] = None,
-    backbone: Annotated[
-        Any,
-        Opt(
-            "NAME",
-            "Pretrained model that makes such features of pictures or texts: timm:NAME, hf:NAME, hf:FOLDER or "
-            "module:function.",
-            "Data",
-        ),
-    ] = None,
-    corrections: Annotated[
-        str | Path | None, Opt("FILE", "Answers by hand: the corrections.csv of an audit.", "Data", Path, again=False)
-    ] = None,
-    protocol: Annotated[
-        str | None,
-        Opt(
-            "NAME",
-            "Validation part of a benchmark: paper (a tenth, by its true labels), full (none) or honest (a tenth, by "
-            "the labels as they are).",
-            "Data",
-        ),
-    ] = None,
+    label: Annotated[str | None, Opt("NAME", "Column of labels, if not called label, given_label or y.", "Data",
+        again=False)] = None,
+    labels: Annotated[str | Path | None, Opt("FILE", "File of labels, if DATA is an .npy of features.", "Data")] = None,
+    features: Annotated[Any, Opt("FILE", "Features for the network to see instead of DATA: .npy in the order of DATA, "
+        "or .npz or .parquet with ids.", "Data", Path)] = None,
+    backbone: Annotated[Any, Opt("NAME", "Pretrained model that makes such features of pictures or texts: timm:NAME, "
+        "hf:NAME, hf:FOLDER or module:function.", "Data")] = None,
+    corrections: Annotated[str | Path | None, Opt("FILE", "Answers by hand: the corrections.csv of an audit.", "Data",
+        again=False)] = None,
+    protocol: Annotated[str | None, Opt("NAME", "Validation part of a benchmark: paper (a tenth, by its true labels), "
+        "full (none) or honest (a tenth, by the labels as they are).", "Data")] = None,
     noise_rate: Annotated[Any, Opt("RATE", f"{RATES} If left out, it is estimated.", "Noise", again=False)] = None,
     transition: Annotated[Any, Opt("FILE", TRANSITION, "Noise", Path, again=False)] = None,
-    prior: Annotated[
-        Any,
-        Opt(
-            "NAME",
-            f"{PRIOR}known with --noise, taken from T, or estimated with the rates; otherwise classes are not "
-            "balanced.",
-            "Noise",
-        ),
-    ] = None,
-    estimate: Annotated[
-        bool, Opt("", "Estimate the noise rates even where they are known.", "Noise", again=False)
-    ] = False,
-    noise: Annotated[
-        str | None,
-        Opt("KIND", f"Make labels wrong on purpose, for a benchmark: {KINDS}, human:FILE@random1.", "Noise"),
-    ] = None,
-    method: Annotated[
-        str,
-        Opt("NAME", f"How to learn in spite of wrong labels: {', '.join(methods.names())}.", "Training"),
-    ] = "rsl",
-    ship: Annotated[
-        str,
-        Opt(
-            "WHICH",
-            "Which classifier to leave behind: best (on the held-out part; a tie is the method's) or method.",
-            "Training",
-        ),
-    ] = "best",
-    relabel: Annotated[
-        bool,
-        Opt("", "Train on all labels once more, the likely wrong ones as suggested; shipped if best.", "Training"),
-    ] = False,
-    preset: Annotated[
-        str | None,
-        Opt("NAME", "Settings to start from: paper, fast (GPU) or cpu. If left out, the hardware decides.", "Training"),
-    ] = None,
-    net: Annotated[
-        Any,
-        Opt(
-            "NAME",
-            f"Network to train: {', '.join(nets.names())}. If left out, the preset's for pictures, mlp for anything "
-            "else.",
-            "Training",
-        ),
-    ] = None,
-    epochs: Annotated[
-        int | None, Opt("N", "Epochs of every stage, instead of the preset's.", "Training", int)
-    ] = None,
-    settings: Annotated[
-        Mapping[str, Any] | None,
-        Opt("NAME=VALUE", "Any other setting, such as stage1.lr=0.05 or beta=0.1; may be repeated.", "Training",
-            list[str], flag="--set"),
-    ] = None,
+    prior: Annotated[Any, Opt("NAME", f"{PRIOR}known with --noise, taken from T, or estimated with the rates; "
+        "otherwise classes are not balanced.", "Noise")] = None,
+    estimate: Annotated[bool, Opt("", "Estimate the noise rates even where they are known.", "Noise",
+        again=False)] = False,
+    noise: Annotated[str | None, Opt("KIND", f"Make labels wrong on purpose, for a benchmark: {KINDS}, "
+        "human:FILE@random1.", "Noise")] = None,
+    method: Annotated[str, Opt("NAME", f"How to learn in spite of wrong labels: {', '.join(methods.names())}.",
+        "Training")] = "rsl",
+    ship: Annotated[str, Opt("WHICH", "Which classifier to leave behind: best (on the held-out part; a tie is the "
+        "method's) or method.", "Training")] = "best",
+    relabel: Annotated[bool, Opt("", "Train on all labels once more, the likely wrong ones as suggested; shipped if "
+        "best.", "Training")] = False,
+    preset: Annotated[str | None, Opt("NAME", "Settings to start from: paper, fast (GPU) or cpu. If left out, the "
+        "hardware decides.", "Training")] = None,
+    net: Annotated[Any, Opt("NAME", f"Network to train: {', '.join(nets.names())}. If left out, the preset's for "
+        "pictures, mlp for anything else.", "Training")] = None,
+    epochs: Annotated[int | None, Opt("N", "Epochs of every stage, instead of the preset's.", "Training")] = None,
+    settings: Annotated[Mapping[str, Any] | None, Opt("NAME=VALUE", "Any other setting, such as stage1.lr=0.05 or "
+        "beta=0.1; may be repeated.", "Training", list[str], flag="--set", read=pairs)] = None,
     seed: Annotated[int, Opt("N", "Seed of every random draw.", "Training", least=0)] = 0,
     device: Annotated[str, Opt("NAME", "auto, cpu or cuda.", "Machine")] = "auto",
-    path: Annotated[
-        str,
-        Opt(
-            "NAME",
-            "Where the inputs are kept: resident (on the device), streaming (read batch by batch) or auto (by their "
-            "size).",
-            "Machine",
-        ),
-    ] = "auto",
+    path: Annotated[str, Opt("NAME", "Where the inputs are kept: resident (on the device), streaming (read batch by "
+        "batch) or auto (by their size).", "Machine")] = "auto",
     workers: Annotated[int, Opt("N", "Processes that read the batches of a streaming run.", "Machine", least=0)] = 0,
     deterministic: Annotated[bool, Opt("", "Repeatable bit for bit on a GPU; slower.", "Machine")] = False,
     progress: bool | None = False,

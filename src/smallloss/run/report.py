@@ -21,17 +21,17 @@ BY_THEM = f"{PRIOR}taken from T or the estimate; otherwise classes are not balan
 
 
 def report(
-    recorded: Annotated[str | Path, Arg("RUN", RECORDED, Path)],
-    out: Annotated[str | Path | None, Opt("FOLDER", "The run folder to write, for a ledger.", kind=Path)] = None,
+    recorded: Annotated[str | Path, Arg("RUN", RECORDED)],
+    out: Annotated[str | Path | None, Opt("FOLDER", "The run folder to write, for a ledger.")] = None,
     *,
     data: Annotated[Any, Opt("DATA", OF)] = None,
     label: Annotated[str | None, Opt("NAME", "Column of labels, as in clean.")] = None,
-    labels: Annotated[str | Path | None, Opt("FILE", "File of labels, as in clean.", kind=Path)] = None,
-    probabilities: Annotated[str | Path | None, Opt("FILE", PROBABILITIES, kind=Path)] = None,
+    labels: Annotated[str | Path | None, Opt("FILE", "File of labels, as in clean.")] = None,
+    probabilities: Annotated[str | Path | None, Opt("FILE", PROBABILITIES)] = None,
     noise_rate: Annotated[Any, Opt("RATE", f"{RATES} If left out, estimated from the probabilities.")] = None,
     transition: Annotated[Any, Opt("FILE", TRANSITION, kind=Path)] = None,
     prior: Annotated[Any, Opt("NAME", BY_THEM)] = None,
-    promise: Annotated[float | None, Opt("SHARE", f"{PROMISED} {PROMISE}, if left out.", kind=float)] = None,
+    promise: Annotated[float | None, Opt("SHARE", f"{PROMISED} {PROMISE}, if left out.")] = None,
 ) -> "Run":  # fmt: skip
     """Write the page of a run anew; or a run folder of losses that were recorded in a training loop of your own."""
     from smallloss.run.recorded import of_ledger, page_anew
