@@ -143,12 +143,6 @@ def test_a_captured_step_is_the_step() -> None:
     assert_close(captured, eager)
 
 
-def test_a_captured_adam_step_with_an_average_is_the_step() -> None:
-    recipe = replace(SGD, optimiser="adam", lr=0.003, weight_decay=0.02, schedule="constant", ema=0.9)
-    captured, eager = fit(supervised(make_task(), recipe)), fit(supervised(make_task(), recipe), capture=False)
-    assert_close(captured, eager)
-
-
 def test_capturing_leaves_no_trace() -> None:
     """The warm-up before a capture trains for real; all of it must be taken back."""
     recipe = replace(SGD, epochs=1)

@@ -19,23 +19,6 @@ from smallloss.noise.model import NoiseModel
 NOISE = NoiseModel(noise_rate=0.2)
 
 
-def test_names_are_the_methods_of_the_paper_and_its_baselines():
-    assert set(methods.names()) >= {"co_teaching", "cross_entropy", "rsl", "rsl_wm"}
-    assert all(callable(methods.get(name).train) for name in methods.names())
-
-
-def test_methods_are_called_as_the_paper_writes_them():
-    called = {name: methods.called(name) for name in ("co_teaching", "cross_entropy", "rsl", "rsl_wm", "half0", "os")}
-    ours = {"co_teaching": "Co-teaching", "cross_entropy": "Cross Entropy", "rsl": "RSL", "rsl_wm": "RSL_WM"}
-    assert called == ours | {"half0": "half0", "os": "os"}
-
-
-@pytest.mark.parametrize("name", ["mixmatch", "presets", "RSL", "", "os"])
-def test_anything_else_is_no_method(name):
-    with pytest.raises(InputError, match=f"no method named {name!r}; the known ones are co_teaching, "):
-        methods.get(name)
-
-
 # --- Algorithm 1 ---------------------------------------------------------------------------------------------
 
 

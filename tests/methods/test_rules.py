@@ -71,6 +71,14 @@ def test_co_teaching_keeps_what_the_ramp_says(make_task):
     assert kept(by(make_task(), 0.99, batch=2), 9) == [1]
 
 
+@pytest.mark.parametrize("kind", [CoTeaching, JoCoR])
+def test_two_networks_start_apart(kind, make_task):
+    """From equal weights neither would teach the other anything."""
+    task = make_task()
+    first, second = kind(task, "jocor", task.train, settings(), 0.2).modules()
+    assert not torch.equal(next(first.parameters()), next(second.parameters()))
+
+
 def test_each_network_learns_from_the_picks_of_the_other_alone(make_task):
     batch, labels = six(make_task(), kept=2)
     nets, said = networks(0, 1)
