@@ -37,7 +37,7 @@ from smallloss.methods.settings import Settings, settings_for
 from smallloss.methods.small_loss import Learned, choose, retrain, warm_up
 from smallloss.noise.estimate import estimate
 from smallloss.noise.model import NoiseModel
-from smallloss.run.outcome import parts_of
+from smallloss.run.pipeline import parts_of
 from trust_sets import FEATURES, FEATURES_N, MADE, Labelled, Noisy, Places, components, real, seen_inputs, sources
 
 _AT_THE_END = {f"{stage}.evaluate_every": 1000 for stage in ("stage1", "rsl")}

@@ -24,9 +24,9 @@ from smallloss.data.arrays import from_arrays
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
 from smallloss.engine.task import Check, Task
+from smallloss.methods.cross import learn_noise
 from smallloss.methods.settings import Settings, settings_for
 from smallloss.methods.small_loss import choose, retrain, warm_up
-from smallloss.methods.unknown_noise import learn_noise
 from smallloss.noise.model import NoiseModel
 
 _AT_THE_END = {f"{stage}.evaluate_every": 1000 for stage in ("stage1", "rsl")}

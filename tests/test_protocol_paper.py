@@ -13,7 +13,7 @@ from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Fitted
 from smallloss.engine.task import Check
 from smallloss.methods.small_loss import Learned
-from smallloss.run.outcome import accuracy_of
+from smallloss.run.pipeline import accuracy_of
 from smallloss.run.prepare import divide
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from smallloss.criterion import curves
-from smallloss.criterion.curves import LossCurves
+from smallloss.criterion import history
+from smallloss.criterion.history import LossCurves
 from smallloss.criterion.ledger import LossLedger
 
 
@@ -67,8 +67,8 @@ def test_ranks_fill_each_others_blanks(losses):
 
 
 def test_what_is_kept_has_a_bound(losses, monkeypatch):
-    monkeypatch.setattr(curves, "SAMPLED", 10)
-    monkeypatch.setattr(curves, "EPOCHS", 3)
+    monkeypatch.setattr(history, "SAMPLED", 10)
+    monkeypatch.setattr(history, "EPOCHS", 3)
     sampled = filled(losses).curves
     assert np.array(sampled.rows).shape == (3, 10)
     assert len(set(sampled.index.tolist())) == 10

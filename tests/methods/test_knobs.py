@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from small import settings
 from smallloss import methods
 from smallloss.engine.stage import Stage
-from smallloss.methods import cross, rsl_wm, unknown_noise
+from smallloss.methods import cross, rsl_wm
 from smallloss.methods.small_loss import choose
 from smallloss.noise.choose import select
 from smallloss.noise.model import NoiseModel
-from smallloss.run.outcome import parts_of
+from smallloss.run.pipeline import parts_of
 
 NOISE = NoiseModel(noise_rate=0.2)
 
@@ -162,10 +162,10 @@ def test_duplicates_go_into_the_same_half(make_task, tiny):
 
 def test_estimated_rates_come_with_their_upper_ends_and_the_prior(make_task):
     task, how = make_task(), settings()
-    found = unknown_noise.learn_noise(task, how)
+    found = cross.learn_noise(task, how)
     assert (found.upper >= found.noise_rate).all()
     labels = task.dataset.labels[task.train]
     assert np.array_equal(found.of(labels).prior, found.prior)
-    given = unknown_noise.learn_noise(task, how, NoiseModel.given("abc", prior="uniform"))
+    given = cross.learn_noise(task, how, NoiseModel.given("abc", prior="uniform"))
     assert given.of(labels).prior.tolist() == [1 / 3] * 3
     assert np.array_equal(given.noise_rate, found.noise_rate)

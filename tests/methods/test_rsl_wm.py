@@ -12,7 +12,7 @@ from smallloss.methods.rsl_wm import _told, train
 from smallloss.methods.small_loss import choose
 from smallloss.models.ensemble import Ensemble
 from smallloss.noise.model import NoiseModel
-from smallloss.run.outcome import accuracy_of, parts_of
+from smallloss.run.pipeline import accuracy_of, parts_of
 
 NOISE = NoiseModel(noise_rate=0.2)
 

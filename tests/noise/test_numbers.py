@@ -16,8 +16,7 @@ from smallloss.noise.accuracy import held_out_questions, with_answers, without_a
 from smallloss.noise.answers import NONE, UNSURE
 from smallloss.noise.blocks import answers_needed, anytime, draw_blocks
 from smallloss.noise.confident import confident_joint, label_issues
-from smallloss.noise.estimate import estimate
-from smallloss.noise.probabilities import predictions
+from smallloss.noise.estimate import estimate, predictions
 from smallloss.noise.rates import KEPT, OTHERS, rates_from
 from smallloss.noise.teach import teach
 

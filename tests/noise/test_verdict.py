@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from smallloss.criterion import transition as tr
 from smallloss.errors import InputError
-from smallloss.noise.intervals import Interval
+from smallloss.noise.answers import Interval
 from smallloss.noise.model import NoiseModel
 from smallloss.noise.verdict import Checked, Judgement, check, judge
 

@@ -15,8 +15,8 @@ from made import part_of, run_of
 from smallloss.criterion.ledger import LossLedger
 from smallloss.data.dataset import Dataset
 from smallloss.noise.accuracy import TrueAccuracy
+from smallloss.noise.answers import Interval
 from smallloss.noise.estimate import estimate
-from smallloss.noise.intervals import Interval
 from smallloss.noise.verdict import Checked, judge
 from smallloss.record.run import Run, Shipped
 from smallloss.report import page as pages

@@ -1,5 +1,5 @@
 """Labels of any kind (names, numbers with gaps, negatives) as class codes: `encode` keeps what they are, for whoever
-calls with them; `encode_labels` makes texts of them, as all data has."""
+calls with them; `encode_labels` makes texts of them first, as all data has."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -14,23 +14,28 @@ from smallloss.words import listed
 CHUNK = 1 << 18  # examples at a time, so that temporaries stay in the cache
 
 
-def encode(labels: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The sorted classes, and each example's position among them (the smallest unsigned type that fits)."""
+def encode(labels: Any, classes: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted classes, or those named in an order of their own, and each example's position among them (the
+    smallest unsigned type that fits)."""
     array = _as_vector(labels)
     if array.size == 0:
         raise InputError("There are no labels: the dataset is empty.")
-    if array.dtype.kind in "iu":
-        low, high = int(array.min()), int(array.max())
-        if high - low < max(array.size, 1 << 16):
-            return _encode_small_integers(array, low, high)
-    if array.dtype.kind == "O":
-        return _encode_objects(array)
-    _require_whole(array, ". The scores come before the labels: select(score, labels).")
-    classes, index = np.unique(array, return_inverse=True)
-    if array.dtype.kind == "U" and not all(name.strip() for name in classes.tolist()):
-        blank = next(at for at, label in enumerate(array.tolist()) if not label.strip())
-        raise InputError(f"The label at index {blank} is empty: fill it in, or leave the example out.")
-    return classes, index.astype(_code_type(len(classes)))
+    found, codes = _objects(array) if array.dtype.kind == "O" else _plain(array)
+    if classes is None:
+        return found, codes
+    if isinstance(classes, set | frozenset):
+        raise InputError("classes is a set, which has no order: name them in a list.")
+    named = to_numpy(classes)
+    position = {label: k for k, label in enumerate(named.tolist())}
+    if len(position) < len(named):
+        raise InputError("classes names a class twice: name each once.")
+    for k, label in enumerate(found.tolist()):
+        if label not in position:
+            raise InputError(
+                f"The label {label!r} at index {(codes == k).argmax()} is not one of the {len(named)} classes "
+                f"{listed(list(position))}."
+            )
+    return named, np.array([position[label] for label in found.tolist()], _code_type(len(named)))[codes]
 
 
 def encode_labels(values: Any, classes: Sequence[str] | None = None) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -40,16 +45,8 @@ def encode_labels(values: Any, classes: Sequence[str] | None = None) -> tuple[np
     given (a test set, coded like its training set) a label outside them is an error.
     """
     names = label_names(values)
-    found, index = encode(names)
-    order = _in_order(found.tolist()) if classes is None else list(classes)
-    position = {name: code for code, name in enumerate(order)}
-    for name in found.tolist():
-        if name not in position:
-            first = int(np.flatnonzero(names == name)[0])
-            raise InputError(
-                f"The label {name!r} at index {first} is not one of the {len(order)} classes {listed(order)}."
-            )
-    return np.array([position[name] for name in found.tolist()], dtype=np.int64)[index], tuple(order)
+    order = _in_order(np.unique(names).tolist()) if classes is None else list(classes)
+    return encode(names, order)[1].astype(np.int64), tuple(order)
 
 
 def label_names(values: Any) -> np.ndarray:
@@ -84,22 +81,6 @@ def _text(value: Any, index: int) -> str:
     if value is None or isinstance(value, float) or not str(value).strip():
         raise InputError(f"The label at index {index} is {value!r}; labels are classes, by name or whole number.")
     return str(value)
-
-
-def encode_among(labels: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
-    """`encode`, where all the classes there are were named, in an order of their own; nobody need carry one."""
-    if isinstance(classes, set | frozenset):
-        raise InputError("classes is a set, which has no order: name them in a list.")
-    named = to_numpy(classes)
-    position = {label: k for k, label in enumerate(named.tolist())}
-    if len(position) < len(named):
-        raise InputError("classes names a class twice: name each once.")
-    found, index = encode(labels)
-    strangers = [label for label in found.tolist() if label not in position]
-    if strangers:
-        raise InputError(f"The labels hold {listed(strangers)}, which is not among the classes.")
-    codes = np.array([position[label] for label in found.tolist()], dtype=_code_type(len(named)))
-    return named, codes[index]
 
 
 def require_one_order(classes: np.ndarray) -> None:
@@ -174,41 +155,33 @@ def _code_type(classes: int) -> np.dtype:
     return np.min_scalar_type(classes - 1)
 
 
-def _encode_small_integers(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-    """A table over the range of the labels instead of a sort of all of them."""
-    present = np.zeros(high - low + 1, dtype=bool)
-    chunks = [slice(start, start + CHUNK) for start in range(0, array.size, CHUNK)]
-    for chunk in chunks:
-        present[_above(array[chunk], low)] = True
-    offsets = np.flatnonzero(present)
-    code = np.zeros(present.size, dtype=_code_type(len(offsets)))
-    code[offsets] = np.arange(len(offsets))
-    codes = np.empty(array.size, dtype=code.dtype)
-    for chunk in chunks:
-        codes[chunk] = code[_above(array[chunk], low)]
-    return np.array([low + int(offset) for offset in offsets], dtype=array.dtype), codes
+def _plain(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if array.dtype.kind in "iu" and int(array.max()) - int(array.min()) < max(array.size, 1 << 16):
+        # A table over the range of the labels instead of a sort of all of them.
+        above = array.astype(np.int64) - array.min().astype(np.int64)
+        present = np.bincount(above) > 0
+        codes = np.cumsum(present) - 1
+        found = np.flatnonzero(present).astype(array.dtype) + array.min()
+        return found, codes.astype(_code_type(len(found)))[above]
+    _require_whole(array, ". The scores come before the labels: select(score, labels).")
+    classes, index = np.unique(array, return_inverse=True)
+    if array.dtype.kind == "U" and not all(name.strip() for name in classes.tolist()):
+        blank = next(at for at, label in enumerate(array.tolist()) if not label.strip())
+        raise InputError(f"The label at index {blank} is empty: fill it in, or leave the example out.")
+    return classes, index.astype(_code_type(len(classes)))
 
 
-def _above(chunk: np.ndarray, low: int) -> np.ndarray:
-    """Labels counted from the lowest one; int64 except where unsigned labels do not fit it."""
-    wide = np.uint64 if chunk.dtype == np.uint64 else np.int64
-    return chunk.astype(wide, copy=False) - wide(low)
-
-
-def _encode_objects(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    distinct: set[Any] = set()
+def _objects(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     kinds: dict[str, int] = {}
     for index, label in enumerate(array):
-        if _kind(label, index) not in kinds:
-            kinds[_kind(label, index)] = index
-        distinct.add(label)
+        kinds.setdefault(_kind(label, index), index)
     if len(kinds) > 1:
         (one, here), (other, there) = kinds.items()
         raise InputError(
             f"The labels are of mixed types: index {here} is {one} ({array[here]!r}), index {there} is "
             f"{other} ({array[there]!r}); write them all the same way."
         )
-    position = {label: k for k, label in enumerate(sorted(distinct))}
+    position = {label: k for k, label in enumerate(sorted(set(array.tolist())))}
     codes = np.fromiter((position[label] for label in array), _code_type(len(position)), count=len(array))
     return np.array(list(position)), codes
 

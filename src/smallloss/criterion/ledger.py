@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.criterion.columns import check, copied, from_logits, joined, once
-from smallloss.criterion.curves import LossCurves
-from smallloss.criterion.history import History, divide
-from smallloss.criterion.merging import merged
+from smallloss.criterion.history import History, LossCurves, divide
+from smallloss.criterion.updates import check, copied, from_logits, joined, merged, once
 from smallloss.errors import InputError
 from smallloss.files import write_npz
 from smallloss.knobs import whole

@@ -7,17 +7,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from smallloss.criterion.quota import Quota, quotas, whole_part
-from smallloss.criterion.ranking import check_scores, known_last, rank_class_by_class, stable_argsort
-from smallloss.criterion.remarks import remarks
+from smallloss.criterion.ranking import (
+    check_scores,
+    known_last,
+    label_scores,
+    rank_class_by_class,
+    stable_argsort,
+    weights,
+)
 from smallloss.criterion.settings import Criterion
-from smallloss.criterion.weights import label_scores, weights
 from smallloss.errors import InputError
 from smallloss.knobs import to_numpy
-from smallloss.words import listed
+from smallloss.words import counted, listed
 
 SAFETY_LEVEL = 0.8  # where rates are estimated, prop(i) stays below 1 minus the upper end of this interval
 FEW = 10  # of so many one is a tenth, as much as that interval leaves beyond its end
 DOUBT = 0.2  # of those that an estimated rate calls right, the share that its interval puts in doubt: vague from here
+MANY = 5  # examples that are called wrong by rounding alone: from here on it is said
 REASONS = (
     "kept",
     "likely wrong",
@@ -180,7 +186,7 @@ def select_codes(
         trusted=trusted,
         kappa=how.kappa,
         weight_max=how.weight_max,
-        notes=(*notes, *remarks(quota, trusted, names, len(never_seen))),
+        notes=(*notes, *_remarks(quota, trusted, names, len(never_seen))),
     )
 
 
@@ -200,6 +206,35 @@ def _spare(
         few = f"Too few examples are labelled {listed(spared)}"
         notes.append(f"{few} to call any of them likely wrong at the estimated rate.")
     return np.where(too_few, n, trusted)
+
+
+def _remarks(quota: Quota, trusted: np.ndarray, names: list[Any], never_seen: int) -> list[str]:
+    """What a reader must know: which classes stay out of the balance or empty, what has no rank.
+
+    `trusted` counts the examples of each class that are not likely wrong.
+    """
+    said = [
+        _left_out(why, [name for name in names if quota.left_out.get(name) == why])
+        for why in dict.fromkeys(quota.left_out.values())
+    ]
+    empty = [name for name, num in zip(names, quota.num, strict=True) if num == 0]
+    if empty:
+        said.append(f"No example labelled {listed(empty)} is kept.")
+    wrong, expected = int((quota.n - trusted).sum()), float(quota.noise_rate @ quota.n)
+    if wrong - expected >= max(MANY, expected / 2):
+        said.append(
+            f"{counted(wrong, 'label')} called likely wrong, where the rates make for about {expected:,.0f}: in a "
+            "small class a rate is rounded up to a whole example."
+        )
+    if never_seen:
+        said.append(f"{counted(never_seen, 'example')} never seen, and so not ranked.")
+    return said
+
+
+def _left_out(why: str, names: list[Any]) -> str:
+    if len(names) == 1:
+        return f"Class {names[0]!r} is left out of the balance: {why}."
+    return f"Classes {listed(names)} are left out of the balance, each because {why}."
 
 
 def select_globally(score: Any, share: float) -> np.ndarray:

@@ -18,8 +18,8 @@ from smallloss.engine.backend import put_back
 from smallloss.engine.inference import predict_probabilities
 from smallloss.engine.task import Task, pick_device
 from smallloss.knobs import whole
+from smallloss.methods.cross import learn_noise
 from smallloss.methods.settings import settings_for
-from smallloss.methods.unknown_noise import learn_noise
 from smallloss.noise.model import NoiseModel
 from smallloss.noise.verdict import judge
 

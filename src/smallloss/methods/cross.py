@@ -16,7 +16,10 @@ from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage, fit
 from smallloss.engine.task import Task
 from smallloss.methods.settings import STAGE1, Settings
+from smallloss.methods.small_loss import warm_up
 from smallloss.methods.supervised import Supervised
+from smallloss.noise.estimate import count, matrices_of
+from smallloss.noise.model import NoiseModel
 
 Pick = Literal["window", "best", "last"]
 NEITHER = -1  # the fold of what no network learns, and all judge
@@ -117,3 +120,11 @@ def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
     half = deal(task, task.train, "halves", apart=not len(task.held_out))
     rows, held_out = np.concatenate([task.train, task.held_out]), np.full(len(task.held_out), NEITHER)
     return cross_predict(task, settings, rows, np.concatenate([half, held_out]), epochs=epochs)
+
+
+def learn_noise(task: Task, settings: Settings, given: NoiseModel | None = None) -> NoiseModel:
+    """Rates, prior and intervals of all labels, held out or not; classes are balanced towards a prior given."""
+    warm_up(task, settings)
+    probabilities = out_of_sample(task, settings)
+    found = count(matrices_of(probabilities), task.dataset.labels, list(task.dataset.classes))
+    return replace((given or NoiseModel()).beside(found), probabilities=probabilities)

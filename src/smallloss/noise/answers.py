@@ -4,7 +4,7 @@ Of each label: right | wrong, it is X | none of the classes | unsure.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,6 +14,18 @@ from smallloss.words import counted, listed
 ANSWERS = ("right", "wrong", "none", "unsure")
 PROMISE = 0.95  # the share of right labels that the kept ones are asked to reach, if nobody asks for another
 NONE, UNSURE = -1, -2  # in the place of a true class
+
+
+class Interval(NamedTuple):
+    """A share, and how far it can be told."""
+
+    value: float
+    low: float
+    high: float
+
+    def to_dict(self) -> dict[str, float | None]:
+        """As JSON can say it: a value that nothing is known of is None."""
+        return {name: value if np.isfinite(value) else None for name, value in self._asdict().items()}
 
 
 class Labelled(Protocol):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from smallloss.noise.intervals import Interval
+from smallloss.noise.answers import Interval
 
 GROUPS = 5  # questions to a block: the interval waits for the last of them, and more of them do not narrow it
 AHEAD = 150  # answers that the bets are the best for: between the 72 that prove .95 at least and the 400 at most

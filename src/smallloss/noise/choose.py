@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from smallloss.criterion.labels import encode, encode_among, require_one_order
+from smallloss.criterion.labels import encode, require_one_order
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.quota import ClassSize, Gamma, Rounding
 from smallloss.criterion.selection import Selection, select_codes
@@ -14,9 +14,8 @@ from smallloss.criterion.settings import KAPPA, Criterion
 from smallloss.errors import InputError
 from smallloss.knobs import to_numpy
 from smallloss.noise.answers import found_wrong, pin
-from smallloss.noise.estimate import count
+from smallloss.noise.estimate import count, matrices_of
 from smallloss.noise.model import NoiseModel
-from smallloss.noise.probabilities import matrices_of
 from smallloss.noise.verdict import judge
 
 
@@ -63,12 +62,10 @@ def select(
     """
     notes: list[str] = []
     values = _mean_loss(score, notes) if isinstance(score, LossLedger) else np.array(to_numpy(score), np.float64)
-    if classes is None:
-        classes, codes = encode(labels)
-        if transition is not None:
-            require_one_order(classes)
-    else:
-        classes, codes = encode_among(labels, classes)
+    named = classes is not None
+    classes, codes = encode(labels, classes)
+    if transition is not None and not named:
+        require_one_order(classes)
     noise = NoiseModel.given(classes.tolist(), noise_rate, transition, prior, upper)
     matrices = None if probabilities is None else _of_these(matrices_of(probabilities), len(codes), len(classes))
     if matrices is not None and not noise.is_known:

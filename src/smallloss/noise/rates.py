@@ -13,8 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, expit, logit
 
 from smallloss.criterion.selection import SAFETY_LEVEL
-from smallloss.noise.answers import UNSURE
-from smallloss.noise.intervals import Interval
+from smallloss.noise.answers import UNSURE, Interval
 
 Codes = NDArray[np.int64]
 Vector = NDArray[np.float64]

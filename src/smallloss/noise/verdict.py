@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from smallloss.criterion.theory import NAMES_SHOWN, Theory, theory_of
 from smallloss.criterion.transition import Matrix, column_dominance
 from smallloss.errors import InputError
-from smallloss.noise.answers import PROMISE, Labelled
-from smallloss.noise.intervals import Interval
+from smallloss.noise.answers import PROMISE, Interval, Labelled
 from smallloss.noise.model import NoiseModel
 from smallloss.words import listed, percent, quoted
 

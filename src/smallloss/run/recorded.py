@@ -12,9 +12,8 @@ from smallloss.data import source
 from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError
 from smallloss.files import read_npy, read_npz
-from smallloss.noise.estimate import count
+from smallloss.noise.estimate import count, matrices_of
 from smallloss.noise.model import NoiseModel
-from smallloss.noise.probabilities import matrices_of
 from smallloss.noise.verdict import require_promise
 from smallloss.record.folder import RunFolder
 from smallloss.record.judge import Evidence, judge, parts_of, select_rows

@@ -4,8 +4,8 @@ import numpy as np
 
 from smallloss.data.source import load
 from smallloss.engine.task import Task
+from smallloss.methods.cross import learn_noise
 from smallloss.methods.settings import get_preset
-from smallloss.methods.unknown_noise import learn_noise
 from smallloss.noise.estimate import estimate
 
 SETTINGS = get_preset("cpu").changed({"stage1.epochs": 6})
