@@ -179,9 +179,9 @@ def test_the_rounds_of_incv_by_sets(make_task, monkeypatch):
     def predicted(task: Task, settings: Any, rows: np.ndarray, folds: np.ndarray, **more: Any) -> np.ndarray:
         g = np.full((2, len(labels), 3), np.nan, np.float32)
         for which in (0, 1):
-            judged = rows[folds != which]
+            judged = np.concatenate([rows[folds != which], task.held_out])
             g[which, judged] = rng.dirichlet(np.ones(3), len(judged)) + 0.5 * np.eye(3)[labels[judged]]
-        rounds.append((g, set(more["always"].tolist()), more["pick"], {*rows.tolist()} - {*task.held_out.tolist()}))
+        rounds.append((g, set(more["always"].tolist()), more["pick"], set(rows.tolist())))
         return g
 
     made: list[OnSelected] = []
