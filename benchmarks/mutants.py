@@ -34,7 +34,6 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("criterion", "noise", "methods", "engine")
 SAME = Path(__file__).with_name("mutants_equivalent.json")
 NOT_RUN = ("browser", "docs", "packaging", "contributing", "tests/benchmarks")  # of words, pages and this very script
-SECONDS = 900  # after which a mutant is taken to run for ever
 
 SWAPPED = {
     ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE), ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.LtE),
@@ -148,10 +147,14 @@ def draw(seed: int, number: int) -> list[Mutant]:
 
 
 @cache
-def imports(file: Path) -> set[str]:
-    """What a file imports, wherever in it."""
-    found = [node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
-    return {f"{node.module}{name}" for node in found for name in ("", *(f".{alias.name}" for alias in node.names))}
+def imports(folder: str, pattern: str) -> dict[str, set[str]]:
+    """What each file of a folder imports, wherever in it."""
+    found = {}
+    for file in sorted((ROOT / folder).rglob(pattern)):
+        some = [node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
+        found[str(file.relative_to(ROOT))] = {f"{node.module}.{alias.name}" for node in some for alias in node.names}
+        found[str(file.relative_to(ROOT))] |= {str(node.module) for node in some}
+    return found
 
 
 def module_of(path: str) -> str:
@@ -161,9 +164,9 @@ def module_of(path: str) -> str:
 @cache
 def tests_of(path: str) -> list[list[str]]:
     """Groups of test files: the module's own, then the others by how many imports lie between."""
-    ours = {module_of(str(file.relative_to(ROOT))): imports(file) for file in (ROOT / "src").rglob("*.py")}
-    every = {str(file.relative_to(ROOT)): imports(file) for file in sorted((ROOT / "tests").rglob("test_*.py"))}
-    left = {test: every[test] for test in every if not any(word in test for word in NOT_RUN)}
+    ours = {module_of(file): modules for file, modules in imports("src", "*.py").items()}
+    tests = imports("tests", "test_*.py")
+    left = {test: tests[test] for test in tests if not any(word in test for word in NOT_RUN)}
     folder, _, name = path.replace("src/smallloss", "tests").rpartition("/")
     order, reached = [test for test in left if test == f"{folder}/test_{name}"], {module_of(path)}
     ends = [len(order)]
@@ -191,12 +194,13 @@ class Runner:
     def failing(self, tests: list[str]) -> str | None:
         """The first test that fails; None where all pass."""
         own = {"PYTHONPATH": str(self.tree / "src"), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
-        how: dict[str, Any] = {"cwd": self.tree, "env": os.environ | own, "timeout": SECONDS, "check": False}
+        patience = 300 + 60 * len(tests)  # seconds, after which a mutant is taken to run for ever
+        how: dict[str, Any] = {"cwd": self.tree, "env": os.environ | own, "timeout": patience, "check": False}
         command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider", *tests]
         try:
             done = subprocess.run(command, capture_output=True, text=True, **how)
         except subprocess.TimeoutExpired:
-            return f"nothing: it still ran after {SECONDS} seconds"
+            return f"nothing: it still ran after {patience} seconds"
         failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
         if done.returncode and not failed:
             raise SystemExit(f"pytest ended with {done.returncode}:\n{done.stdout}{done.stderr}")

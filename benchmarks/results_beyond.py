@@ -87,9 +87,9 @@ def weak_networks() -> str:
     head = ["cell", "n", "true rate", "estimated", "before", "likely wrong", "before", "kept", "before"]
     return (
         "## Weak networks (`weak_networks.jsonl`)\n\nFew pictures, or features that hardly tell the classes apart, "
-        "rates unknown, preset `cpu`, one thread: the rate over all labels with its 90 % interval; precision / recall "
-        "(%) of what is called likely wrong; how many are kept, and the share of right ones among them (%); RSL's test "
-        "accuracy (%). `before`: by the estimate that this one replaced. Mean error of the rate "
+        "rates unknown: the rate over all labels with its 90 % interval; precision / recall (%) of the likely wrong; "
+        "how many are kept, and how many of these are right (%); RSL's test accuracy (%). "
+        "`before`: by the estimate that this one replaced. Mean error of the rate "
         f"{_error(list(now.values()), 'estimated')}, before {_error(list(before.values()), 'estimated')}.\n\n"
         + table([*head, "precision", "before", "test", "before"], cells)
         + "\n" + made(list(now.values()))
@@ -115,7 +115,7 @@ def folders() -> str:
     head = ["folder", "known of the noise", "kept precision", "kept", "likely wrong: precision / recall", "seconds"]
     return (
         "## A folder of pictures, as a new user would (`folder.jsonl`)\n\n`smallloss clean FOLDER --out run`, "
-        "structured noise at .3; the load is that of the machine when the run began.\n\n"
+        "structured noise at .3.\n\n"
         + table([*head, "threads", "load before"], cells) + "\n" + made(rows)
     )  # fmt: skip
 

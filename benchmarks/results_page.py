@@ -23,8 +23,8 @@ the confident joint's error (.0212 against .0207; .019 with the preset before); 
 
 def main() -> None:
     parts = [
-        "# Results\n\nWritten by `benchmarks/results_page.py` from the files in `benchmarks/results`; each line there "
-        "has its seed, commit, hardware, seconds and command.\n",
+        "# Results\n\nMade by `benchmarks/results_page.py` from `benchmarks/results`, where each line has its seed, "
+        "commit, hardware and command. Precision at the share 1 - η_i is that of so many of the smallest losses.\n",
         speed(), precision(), accuracy(), paper_curve(), without_gpu(), trials(), estimation(), weak_networks(),
         trust(), folders(), frozen(), demos(), selection_speed(), BLANK,
     ]  # fmt: skip

@@ -83,10 +83,8 @@ def precision() -> str:
     head = ["cell", "paper", "ours, by seed", "of the Eq. 2 quota", "seconds, at most"]
     return (
         "## Table 1: precision of the selection (`table1.jsonl`, `table2.jsonl`)\n\nPrecision (%) at the share "
-        "1 - η_i, η from T, class by class, one setting (`fast`: PreAct ResNet-18, 40 epochs, lr .25, mean margin of "
-        "the weight average over the second half), beside the preset as it was before, with lr .1. The authors' own "
-        "noise and split; one figure per seed (0, 1, 2). The human labels are CIFAR-10N's, all 50,000, with the "
-        "realised η_i. –: not measured.\n\n"
+        "1 - η_i, η from T, class by class: `fast` (PreAct ResNet-18, 40 epochs), and as it was with lr .1. The "
+        "authors' own noise and split; one figure per seed. The human labels are CIFAR-10N's, all 50,000.\n\n"
         + table([*head, *(f"lr .1: {of}" for of in head[2:])], cells)
         + "\n" + made(rows)
     )  # fmt: skip
@@ -124,14 +122,12 @@ def accuracy() -> str:
     ]  # fmt: skip
     return (
         "## Table 2: test accuracy (`table2.jsonl`, `table1.jsonl`)\n\nBest (by clean validation) and last, in "
-        "percent, seed 0, from noisy labels to model; seconds include stage 1, which ranks by a PreAct ResNet-18. "
-        "Preset `fast`, one setting, but for the lr of stage 1, which was .1 before; the paper's figures are WRN-28-2 "
-        f"after 200 epochs (and 512,000 MixMatch steps; ours has {PRESET_STEPS:,}). The lines of more steps are "
-        "the tries at ten minutes: what helps there is two networks that guess and judge together, and mixing more (α "
-        "is .75 where it is not named). The line of WRN-28-2 has that net in both stages, in four minutes.\n\n"
+        "percent, seed 0; seconds include stage 1, which ranks by a PreAct ResNet-18. Preset `fast`; the paper's "
+        f"figures are WRN-28-2 after 200 epochs (and 512,000 MixMatch steps; ours has {PRESET_STEPS:,}). Lines of "
+        "more steps are tries at ten minutes. The line of WRN-28-2 has that net in both stages, in four.\n\n"
         + table(["cell", "method", "net", "lr of stage 1", "paper", "ours", "seconds"], cells)
-        + "\nThe second look (`rounds=2`): precision at the share 1 - η_i by the first ranking and by the last, then "
-        "the precision of what is used after it and the share of the right labels that is used.\n\n"
+        + "\nThe second look (`rounds=2`): precision at the share 1 - η_i by the first ranking and by the last; of "
+        "what is then used, and the share of the right labels that is.\n\n"
         + table(["cell", "net", "first ranking", "last ranking", "used: precision", "right labels used"], looks)
         + "\n" + made(rows)
     )  # fmt: skip
@@ -173,8 +169,7 @@ def paper_curve() -> str:
         "## The `paper` preset, as far as time allowed (`paper_curve.jsonl`)\n\n"
         f"{row['cell']}, {row['net']}, killed {row['kills']} times (SIGKILL) in {row['seconds']:.0f} s and resumed: "
         f"{len(curve)} of the 200 epochs of stage 1, {row['train_seconds']:.0f} s of training. "
-        "BatchNorm statistics of momentum .001, the authors', lag some ten epochs behind, and no accuracy means "
-        "anything before.\n\n"
+        "The authors' BatchNorm statistics lag some ten epochs behind: no accuracy means anything before.\n\n"
         + table(["after epoch", *(str(epoch) for epoch, _ in shown)],
                 [["test accuracy (%)", *(f"{test:.1f}" for _, test in shown)]])
         + "\n" + made([row])
@@ -190,12 +185,11 @@ def trials() -> str:
     return (
         "## Trials of stage 2 (`trials.jsonl`)\n\nUniform .5, seed 0, short runs on the selection of one stage 1: "
         "7,000 steps of PreAct ResNet-18, 12,000 of ResNet-9 (2,000 where compiled, of which nearly all the time is "
-        "compiling). The base is the earlier preset: lr .05, guessing by the weight average.\n\n"
+        "compiling). The base is the earlier preset.\n\n"
         + table(head, _trials(short))
-        + f"\nThe preset as it is, all {PRESET_STEPS:,} steps, stage 1 at lr .25 (one for the first line, one for "
-        "the others). `strong=cutout` cuts a square of 16 x 16 out of the pictures trained on, not of those guessed "
-        "from. `@35` begins where `base`, or α 4, stood after 35 of 44 epochs, and `mix_until=0.8` mixes nothing from "
-        "there on. Only the commits of these lines can do the two.\n\n"
+        + f"\nThe preset as it is, all {PRESET_STEPS:,} steps, stage 1 at lr .25 (another for the first line). "
+        "`strong=cutout` cuts a square out of the pictures trained on. `@35` begins after 35 of 44 epochs, and "
+        "`mix_until=0.8` mixes nothing from there on; only the commits of these lines can do the two.\n\n"
         + table(head, _trials(whole))
         + "\n" + made(rows)
     )  # fmt: skip

@@ -80,6 +80,11 @@ SAID = {
         "smallloss audit runs/photos\nsmallloss audit runs/photos --answers audit-answers.csv",
         "[Guide](../guide/audit.md).",
     ),
+    "report": (
+        "smallloss report runs/photos\nsmallloss report ledger.npz --data photos/ --out runs/mine --noise-rate 0.2",
+        "[Guide](../guide/your-loop.md#a-report-of-your-training).",
+    ),
+    "methods": ("smallloss methods", ""),
     "export": ("smallloss export runs/photos --to folder --out cleaned", "[Guide](../guide/export.md)."),
     "predict": (
         "smallloss predict runs/photos new_photos/ --out predictions.csv",

@@ -124,6 +124,7 @@ def _clean(
 
 @_verb(compare)
 def _compare(found: Comparison) -> None:
+    print(f"\nAccuracy after the last epoch:\n{found.words}\n")
     print(f"{found.page}  (the page: open it in a browser)")
     require_all(found)
 

@@ -1,13 +1,8 @@
 import base64
-import csv
-import hashlib
 import io
 import json
 import re
-import shutil
-import subprocess
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from markup import Reader
 from smallloss.auditing.page import (
     AGAIN,
     COLUMNS,
@@ -43,31 +39,6 @@ HOSTILE = (
     "\u2028שלום",
 )
 LONG = "<b>long</b> & " + "dull " * 1000 + "the end"
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
-class Reader(HTMLParser):
-    """What a browser would build of the page before its script runs."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.scripts: list[tuple[dict[str, str | None], str]] = []
-        self.texts: list[str] = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attributes)))
-
-    def handle_data(self, data: str) -> None:
-        if self.tags and self.tags[-1][0] == "script":
-            self.scripts.append((self.tags[-1][1], data))
-        elif data.strip():
-            self.texts.append(data.strip())
-
-    def named(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.tags if name == tag]
 
 
 def questions(classes: tuple[str, ...], stratum: str = RANDOM) -> list[Question]:
@@ -96,39 +67,7 @@ def data_of(page: str) -> dict[str, Any]:
 
 def said_in(page: str) -> str:
     """What a person reads before the script runs."""
-    return " ".join(Reader(page).texts)
-
-
-def test_no_name_leaves_its_place() -> None:
-    page = Reader(hostile_page())
-    assert len(page.named("script")) == 2
-    assert not page.named("b")
-    assert [attributes["id"] for attributes in page.named("img")] == ["picture"]
-    data = data_of(hostile_page())
-    assert data["classes"] == list(HOSTILE)
-    assert data["questions"][0]["id"] == "</script><b>x 0"
-    assert data["run"] == "0123abcd"
-
-
-def test_the_policy_lets_this_script_run_and_nothing_else() -> None:
-    page = Reader(hostile_page())
-    policy = next(tag["content"] for tag in page.named("meta") if tag.get("http-equiv") == "Content-Security-Policy")
-    script = next(text for attributes, text in page.scripts if attributes == {"type": "module"})
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert policy is not None
-    assert f"script-src 'sha256-{digest}'" in policy
-    assert policy.startswith("default-src 'none'")
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", script)
-    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
-
-
-def test_nothing_comes_from_outside() -> None:
-    text = hostile_page()
-    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", text)
-    assert "http://" not in text
-    assert "https://" not in text
-    assert "@import" not in text
-    assert "url(" not in text
+    return Reader(page).said
 
 
 @pytest.mark.parametrize("stratum", [RANDOM, HELD_OUT])
@@ -311,79 +250,6 @@ def test_the_same_questions_give_the_same_bytes(tmp_path: Path) -> None:
         for name in ("a.html", "b.html")
     ]
     assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
-def driven(tmp_path: Path, text: str, drive: str) -> dict[str, str | None]:
-    """The attributes of the body after a few lines of script, added for the test; its hash joins the policy."""
-    press = "const press = (key) => document.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));"
-    save = (
-        "URL.createObjectURL = (blob) => { blob.text().then((text) => {"
-        " document.body.dataset.saved = JSON.stringify(text); }); return '#'; };"
-        "document.getElementById('save').click();"
-    )
-    script = press + drive + save
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    text = text.replace("script-src ", f"script-src 'sha256-{digest}' ")
-    page = tmp_path / "audit.html"
-    page.write_text(text.replace("</body>", f'<script type="module">{script}</script></body>'), encoding="utf-8")
-    assert BROWSER is not None
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    command = [BROWSER, *options, "--virtual-time-budget=2000", "--dump-dom", page.as_uri()]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    except subprocess.TimeoutExpired:
-        pytest.skip("Chromium does not answer here")
-    if done.returncode or "<html" not in done.stdout:
-        pytest.skip("Chromium does not run here")
-    reader = Reader(done.stdout)
-    assert not reader.named("b")
-    return next(attributes for tag, attributes in reader.tags if tag == "body")
-
-
-def saved_rows(body: dict[str, str | None]) -> list[dict[str, str]]:
-    assert body["data-saved"] is not None
-    return list(csv.DictReader(io.StringIO(json.loads(body["data-saved"]), newline="")))
-
-
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
-def test_a_browser_runs_it_from_a_file(tmp_path: Path) -> None:
-    drive = (
-        "['r', 'u', 'n', 'w'].forEach(press);"
-        "const field = document.getElementById('field');"
-        "field.value = '<' + '/SCRIPT><b>'; field.dispatchEvent(new Event('input'));"
-        "field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' })); press('ArrowLeft');"
-        "const example = document.getElementById('example');"
-        "document.body.dataset.cut = example.textContent; press('m');"
-        "document.body.dataset.whole = example.textContent;"
-        "document.body.dataset.done = document.getElementById('progress').textContent;"
-    )
-    body = driven(tmp_path, hostile_page(), drive)
-    cut, whole = (body[f"data-{name}"] for name in ("cut", "whole"))
-    assert cut is not None
-    assert whole is not None
-    assert "<b>long</b> & dull" in cut
-    assert "the end" not in cut
-    assert "column 29" not in cut
-    assert whole.strip().startswith(LONG)
-    assert whole.strip().endswith("column 29 <b><i>cell 29")
-    assert body["data-done"] == "4 of 7 answered"
-    rows = saved_rows(body)
-    assert [row["answer"] for row in rows] == ["right", "unsure", "none", "wrong", "", "", ""]
-    assert rows[3]["true_label"] == HOSTILE[0]
-    assert rows[1]["id"] == "'=cmd() 1"
-    assert {row["run"] for row in rows} == {"0123abcd"}
-    assert {row["predicted_label"] for row in rows} == {""}
-
-
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
-def test_a_key_takes_the_suggestion_where_there_is_one(tmp_path: Path) -> None:
-    asked = questions(HOSTILE, SUSPICIOUS)
-    asked[1] = replace(asked[1], predicted=asked[1].given)
-    asked[2] = replace(asked[2], predicted=None, score=None)
-    rows = saved_rows(driven(tmp_path, page_of(asked), "['s', 's', 'r', 's', 'u', 's'].forEach(press);"))
-    assert [row["answer"] for row in rows[:4]] == ["wrong", "right", "unsure", "wrong"]  # two have nothing to take
-    assert [row["true_label"] for row in rows[:4]] == ["'=cmd()", "", "", HOSTILE[4]]
-    assert {row["stratum"] for row in rows} == {"suspicious"}
 
 
 def test_a_table_shows_texts_and_rows_but_no_pictures() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from audited import CLASSES, N, answered, rows_of, run_of, truths, write_rows
+from audited import CLASSES, RATE, N, answered, rows_of, run_of, truths, write_rows
 from smallloss.auditing.rounds import read_state
 from smallloss.auditing.run import read_run
 from smallloss.auditing.session import ask, audit, read_back
@@ -18,7 +18,8 @@ from smallloss.errors import InputError
 from smallloss.noise.answers import NONE
 from smallloss.noise.blocks import anytime
 from smallloss.noise.rates import KEPT
-from smallloss.record.run import HELD_OUT
+from smallloss.record.run import HELD_OUT, Run
+from smallloss.report.facts import class_rows
 
 
 @pytest.fixture
@@ -216,6 +217,17 @@ def test_suspicious_answers_correct_and_teach_but_measure_nothing(folder: Path, 
     assert result.rates.overall.low <= wrong_of(folder).mean() <= result.rates.overall.high
 
 
+def test_a_few_answers_move_no_rate(folder: Path, tmp_path: Path) -> None:
+    """Fewer than the classes, or than 30: half a wrong one among two would double what is called likely wrong."""
+    before = columns_of(folder)
+    audit(folder)
+    result = read_back(folder, answered(folder, tmp_path / "a.csv", which=lambda place: place < 2))
+    assert result.rates.noise_rate == pytest.approx(RATE, abs=0.01)
+    assert "at least 30; 2 given so far" in str(result)
+    changed = columns_of(folder)["selected"] != before["selected"]
+    assert changed.mean() < 0.1
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_in_whatever_order_kinds_are_asked_the_interval_of_the_rate_holds(tmp_path: Path, seed: int) -> None:
     folder = tmp_path / "run"
@@ -263,6 +275,14 @@ def test_what_the_corrections_say_is_not_asked_again_and_is_counted_exactly(tmp_
     data = run_of(tmp_path / "same")
     assert read_corrections(tmp_path / "again" / "audit" / "corrections.csv", data) == result.pins
     assert result.pins.keys() == set(first.trained_on.tolist())
+
+
+def test_a_page_written_anew_says_what_the_audit_said(folder: Path, tmp_path: Path) -> None:
+    audit(folder)
+    result = read_back(folder, answered(folder, tmp_path / "a.csv"))
+    rows = class_rows(Run.read(folder))
+    assert [row.noise_rate for row in rows] == result.rates.noise_rate.tolist()
+    assert all(row.interval is not None and row.interval[0] <= row.noise_rate <= row.interval[1] for row in rows)
 
 
 def test_the_files_for_the_next_run_can_be_read_by_it(folder: Path, tmp_path: Path) -> None:

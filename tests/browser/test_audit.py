@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from math import ceil, floor
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,28 @@ def test_the_suggestion_is_taken_and_its_own_button_lit(opened: Opened) -> None:
     rows = page.saved
     assert [row["true_label"] for row in rows] == ["dog", "horse", ""]
     assert {row["predicted_label"] for row in rows} == {"dog"}
+
+
+def test_without_a_suggestion_the_key_for_it_does_nothing(opened: Opened) -> None:
+    asked = questions(ORDER[:4], SUSPICIOUS)
+    asked[1] = replace(asked[1], predicted=asked[1].given)
+    asked[2] = replace(asked[2], predicted=None, score=None)
+    page = opened(asked)
+    page.press("s", "s", "r", "s", "u", "s")
+    assert page.answers() == [("wrong", "dog"), ("right", ""), ("unsure", ""), ("wrong", "dog")]
+
+
+def test_what_is_long_is_cut_until_it_is_asked_for_and_is_only_text(opened: Opened) -> None:
+    long = "<b>long</b> & " + "dull " * 1000 + "the end"
+    row = [(f"column {j} <b>", f"<i>cell {j}") for j in range(30)]
+    page = opened([replace(questions([0])[0], text=long, prose=True, row=row)])
+    cut = page.text("#example")
+    assert "<b>long</b> & dull" in cut
+    assert "the end" not in cut
+    assert "column 29" not in cut
+    page.press("m")
+    assert "the end" in page.text("#example")
+    assert "column 29 <b>" in page.text("#example")
 
 
 def test_it_says_what_is_proved_as_the_program_does(opened: Opened) -> None:

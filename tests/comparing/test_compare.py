@@ -108,7 +108,7 @@ def test_what_failed_is_named_and_tried_again(tmp_path: Path, monkeypatch: pytes
         require_all(found)
     said: list[str] = []
     again = compare(small(), tmp_path, methods="rsl", seeds=1, say=said.append, **HOW)
-    assert (again.failed, said) == ({}, ["rsl 0 (it failed before, and is tried again)"])
+    assert (again.failed, said) == ({}, ["rsl, seed 0 (it failed before, and is tried again)"])
 
 
 def test_two_processes_share_a_folder_and_a_killed_one_loses_nothing(tmp_path: Path):

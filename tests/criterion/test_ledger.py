@@ -92,6 +92,13 @@ def test_logits_and_labels_of_any_mixture(logits, label):
     np.testing.assert_allclose(ledger.mean_margin, [-2.0, 1.5], rtol=1e-6)
 
 
+def test_two_classes_are_enough():
+    ledger = LossLedger(1)
+    ledger.update([0], logits=[[1.0, 3.0]], label=[0])
+    ledger.end_epoch()
+    np.testing.assert_allclose(ledger.mean_margin, [-2.0])
+
+
 @pytest.mark.parametrize("label", [[0.0, 1.0], torch.tensor([0.0, 1.7]), ["a", "b"], [True, False]])
 def test_labels_beside_logits_are_class_numbers(label):
     for logits in (np.eye(2), torch.eye(2)):

@@ -50,6 +50,10 @@ def test_structured_is_the_papers_cifar10_map():
     np.testing.assert_allclose(T.diagonal(), [1, 1, 0.6, 0.6, 0.6, 0.6, 1, 1, 1, 0.6])
 
 
+def test_digits_are_taken_for_those_that_look_alike():
+    assert {(i, j) for i, j in enumerate(tr.DIGITS_MAP) if i != j} == {(1, 7), (3, 8), (6, 0), (8, 3), (9, 4)}
+
+
 def test_digits_map_is_dominant_below_one_half_only():
     assert tr.is_dominant(tr.structured(0.49, tr.DIGITS_MAP))
     assert not tr.is_dominant(tr.structured(0.5, tr.DIGITS_MAP))

@@ -3,8 +3,10 @@
 import re
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
+from pyarrow import parquet
 
 import smallloss.data
 from smallloss.data import load, source
@@ -78,6 +80,24 @@ def test_a_folder_as_an_archive_leaves_it(tmp_path):
     assert "Not used, being neither train, val nor test: 'labels'." in data.notes
     with pytest.raises(InputError, match=r"holds one folder only, 'set', .* give .*set\.$"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize("head", ["img,width,label", "path,width,label"])
+def test_pictures_are_found_by_their_paths_whatever_the_column_is_called(tmp_path, head):
+    draw(tmp_path, *CLASSES)
+    places = CLASSES if head.startswith("img") else ("gone.mp4", *CLASSES)
+    (tmp_path / "t.csv").write_text(f"{head}\n" + "".join(f"{place},{len(place)},{place[:3]}\n" for place in places))
+    assert load(tmp_path / "t.csv").kind == "pictures"
+    rows = "".join(f"a {k}. review of what was bought here,https://x.y/{k}.png,{k % 2}\n" for k in range(6))
+    (tmp_path / "u.csv").write_text("review,picture,label\n" + rows)
+    assert load(tmp_path / "u.csv").kind == "text"
+
+
+def test_pictures_may_lie_in_the_table_as_bytes(tmp_path):
+    draw(tmp_path, *CLASSES)
+    held = {"image": [(tmp_path / place).read_bytes() for place in CLASSES], "label": [0, 0, 1, 1]}
+    parquet.write_table(pa.table(held), tmp_path / "t.parquet")
+    assert load(tmp_path / "t.parquet").inputs[:, 0, 0, 0].tolist() == [0, 40, 80, 120]
 
 
 def test_paths_written_on_windows(tmp_path):

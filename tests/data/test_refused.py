@@ -95,6 +95,7 @@ CSV = [
     ("matrix", "1,0\n0\n", "Line 2 of .* has 1 cells, the first has 2"),
     ("matrix", ",a,b\na,1,0\nc,0,1\n", "names its columns 'a', 'b' but its rows 'a', 'c'"),
     ("matrix", "", "is empty"),
+    ("matrix", '"0,8","0,2"\n"0,3","0,7"\n', "have decimal commas \\('0,3'\\); write them with points"),
     ("rates", "cat,0.3\ndog\n", "Row 2 of .* has 1 cells"),
     ("rates", "cat,0.3,1\ndog,0.2,1\n", "Row 1 of .* has 3 cells"),
     ("rates", "cat,0.3\ndog,some\n", "noise rate of 'dog' in .* is 'some'"),

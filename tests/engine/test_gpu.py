@@ -221,7 +221,7 @@ def test_every_method_is_captured_and_agrees_with_eager() -> None:
                 found.append(methods.train(name, task, small(), NoiseModel(noise_rate=0.2)))
         captured, eager = ([row["loss"] for row in learned.fitted.history] for learned in found)
         np.testing.assert_allclose(captured, eager, rtol=5e-2, err_msg=name)
-        assert found[0].fitted.last["validation"] > 0.5, name
+        assert captured[-1] < captured[0], name
 
 
 def test_state_that_a_step_writes_is_put_back_after_a_capture() -> None:

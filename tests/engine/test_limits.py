@@ -42,7 +42,11 @@ def stage(task: Any, net: Any, recipe: Recipe = RECIPE, name: str = "stage1") ->
     return Stage(task, Supervised(task, name, task.train, recipe, net, recipe_name=name), ledger=LossLedger(96))
 
 
-@pytest.mark.parametrize("failure", [full, full_in_a_capture])
+def full_in_other_words(*_: Any, **__: Any) -> Any:
+    raise torch.OutOfMemoryError("no words for it")
+
+
+@pytest.mark.parametrize("failure", [full, full_in_a_capture, full_in_other_words])
 def test_a_step_that_does_not_fit_names_a_smaller_batch(failure, make_task, make_net, monkeypatch, tmp_path):
     monkeypatch.setattr(Stepper, "_step", failure)
     words = (

@@ -19,6 +19,7 @@ from smallloss.errors import InputError
         ({"milestones": (0.8, 0.3)}, "^milestones are .* must rise between 0 and 1"),
         ({"milestones": (0.3, 0.3)}, "^milestones are .* must rise between 0 and 1"),
         ({"milestones": (0.0, 0.5)}, "^milestones are .* must rise between 0 and 1"),
+        ({"milestones": (0.5, 1.5)}, "^milestones are .* must rise between 0 and 1"),
         ({"momentum": 0.0, "nesterov": True}, "^nesterov is true, which needs a momentum above 0"),
         ({"crop_offsets": 10}, "^crop_offsets is 10; with pad 4 it must be 9 or 8, or none"),
         ({"crop_offsets": 7}, "^crop_offsets is 7; with pad 4 it must be 9"),

@@ -362,6 +362,7 @@ def test_where_nothing_validates_the_last_ten_epochs_are_evaluated_one_by_one(ma
     fitted = build_stage(task, "sgd", make_net(), replace(SGD, epochs=13, evaluate_every=2)).fit()
     assert [row["epoch"] for row in fitted.history if "test" in row] == [1, *range(3, 13)]
     assert fitted.mean_of_last_ten("test") == pytest.approx(np.mean([row["test"] for row in fitted.history[3:]]))
+    assert fitted.best is fitted.history[12]
     del fitted.history[5]["test"]
     assert fitted.mean_of_last_ten("test") is None
     assert build_stage(task, "sgd", make_net(), replace(SGD, epochs=9)).fit().mean_of_last_ten("test") is None

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from exported import write_run
+from made import rows_of
 from smallloss.auditing.session import audit, read_back
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table
@@ -38,7 +40,7 @@ def fill_in(run: Path, answers: dict[str, tuple[str, str]]) -> Path:
 
 
 @pytest.fixture(scope="module", params=["in the audit of the run", "in the corrections it was made with"])
-def answered_run(request, made, tmp_path_factory, write_run) -> Path:
+def answered_run(request, made, tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("answered") / "run"
     data = load(made[1])
     if request.param == "in the audit of the run":
@@ -60,7 +62,7 @@ def suggestions(run: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("keep", ["selected", "not likely wrong", "all"])
 @pytest.mark.parametrize("relabel", [False, True])
-def test_answers_by_hand_are_neither_lost_nor_overridden(answered_run, tmp_path, keep, relabel, rows_of):
+def test_answers_by_hand_are_neither_lost_nor_overridden(answered_run, tmp_path, keep, relabel):
     done = export(answered_run, tmp_path / "clean.csv", "csv", keep=keep, relabel=relabel)
     label = {row["id"]: row["label"] for row in rows_of(done.path)}
     assert label["bird/8.png"] == "bird"
@@ -82,7 +84,7 @@ def test_answers_by_hand_are_neither_lost_nor_overridden(answered_run, tmp_path,
     assert reasons["bird/8.png"] != "likely wrong"
 
 
-def test_tools_that_show_every_example_are_told_the_answers(answered_run, made, tmp_path, rows_of):
+def test_tools_that_show_every_example_are_told_the_answers(answered_run, made, tmp_path):
     rows = rows_of(export(answered_run, tmp_path / "issues.csv", "cleanlab").path)
     ids = [f"{c}/{i}.png" for c in ("bird", "cat", "dog") for i in range(10)]
     issue = {id for id, row in zip(ids, rows, strict=True) if row["is_label_issue"] == "true"}
@@ -107,7 +109,7 @@ def test_tools_that_show_every_example_are_told_the_answers(answered_run, made, 
     }  # fmt: skip
 
 
-def test_answers_that_were_not_read_back_are_not_passed_by(made, tmp_path, write_run):
+def test_answers_that_were_not_read_back_are_not_passed_by(made, tmp_path):
     run = write_run(tmp_path / "run", load(made[1]))
     fill_in(run, ANSWERS)
     with pytest.raises(InputError, match=r"holds answers that were not read back.*smallloss audit .* --answers"):

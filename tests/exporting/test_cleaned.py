@@ -10,6 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from exported import files_in, snapshot, write_pictures, write_run
+from made import rows_of
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
@@ -52,7 +54,7 @@ def test_a_table_holds_what_is_not_likely_wrong(made, tmp_path, to):
         ({"keep": "not likely wrong", "relabel": True}, 30, 3),
     ],
 )
-def test_what_is_kept_and_relabelled_is_what_was_asked_for(made, tmp_path, options, written, relabelled, rows_of):
+def test_what_is_kept_and_relabelled_is_what_was_asked_for(made, tmp_path, options, written, relabelled):
     done = export(made[0], tmp_path / "clean.csv", "csv", **options)
     assert (done.written, done.relabelled) == (written, relabelled)
     changed = {row["id"]: row["label"] for row in rows_of(done.path) if row["label"] != row["given_label"]}
@@ -60,7 +62,7 @@ def test_what_is_kept_and_relabelled_is_what_was_asked_for(made, tmp_path, optio
     assert changed == expected  # the other three likely wrong ones are what the classifier sees: they stay so
 
 
-def test_only_the_selected(made, tmp_path, rows_of):
+def test_only_the_selected(made, tmp_path):
     done = export(made[0], tmp_path / "clean.csv", "csv", keep="selected")
     of_run = read_table(made[0] / "examples.parquet").to_pylist()
     assert done.why == Counter(row["reason"] for row in of_run if not row["selected"])
@@ -70,7 +72,7 @@ def test_only_the_selected(made, tmp_path, rows_of):
 
 
 @pytest.mark.parametrize("copy", [False, True])
-def test_a_folder_links_to_the_originals_or_copies_them(made, tmp_path, copy, files_in, snapshot):
+def test_a_folder_links_to_the_originals_or_copies_them(made, tmp_path, copy):
     run, pictures = made
     before = snapshot(pictures), snapshot(run)
     done = export(run, tmp_path / "clean", "folder", data=pictures, copy=copy)
@@ -85,7 +87,7 @@ def test_a_folder_links_to_the_originals_or_copies_them(made, tmp_path, copy, fi
     assert len(load(done.path)) == 24
 
 
-def test_a_relabelled_picture_moves_beside_its_namesake(made, tmp_path, files_in):
+def test_a_relabelled_picture_moves_beside_its_namesake(made, tmp_path):
     run, pictures = made
     done = export(run, tmp_path / "clean", "folder", data=str(pictures), relabel=True, keep="all")
     assert {"cat/8.png", "dog/8.png", "bird/8.png"}.isdisjoint(
@@ -96,12 +98,12 @@ def test_a_relabelled_picture_moves_beside_its_namesake(made, tmp_path, files_in
     assert (done.path / "cat/8.png").resolve() == (pictures / "cat/8.png").resolve()
 
 
-def test_the_source_that_a_run_records_is_used(made, tmp_path, write_run):
+def test_the_source_that_a_run_records_is_used(made, tmp_path):
     run = write_run(tmp_path / "run", load(made[1]), source=str(made[1]))
     assert export(run, tmp_path / "clean", "folder").written == 24
 
 
-def test_a_file_name_that_is_no_utf8(tmp_path, write_run, write_pictures):
+def test_a_file_name_that_is_no_utf8(tmp_path):
     pictures = write_pictures(tmp_path / "pictures", ["bird", "cat"])
     odd = pictures / "cat" / os.fsdecode(b"\xff.png")
     try:

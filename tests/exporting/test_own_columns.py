@@ -8,6 +8,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from exported import command, write_pictures, write_run
+from made import rows_of
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
 from smallloss.exporting.export import export
@@ -38,7 +40,7 @@ def write_own_table(path: Path) -> Path:
 
 
 @pytest.fixture
-def run_of_table(tmp_path, write_run) -> Callable[[str], tuple[Path, Path]]:
+def run_of_table(tmp_path) -> Callable[[str], tuple[Path, Path]]:
     """`run_of_table("csv")`: (run, table)"""
 
     def make(ending: str) -> tuple[Path, Path]:
@@ -51,7 +53,7 @@ def run_of_table(tmp_path, write_run) -> Callable[[str], tuple[Path, Path]]:
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("to", ["csv", "parquet"])
 @pytest.mark.parametrize("given", [False, True], ids=["recorded", "given"])
-def test_a_cleaned_table_has_the_columns_of_the_own_one(run_of_table, rows_of, tmp_path, ending, to, given):
+def test_a_cleaned_table_has_the_columns_of_the_own_one(run_of_table, tmp_path, ending, to, given):
     run, table = run_of_table(ending)
     if given:
         table = table.rename(tmp_path / f"moved.{ending}")
@@ -77,9 +79,7 @@ def test_a_cleaned_table_has_the_columns_of_the_own_one(run_of_table, rows_of, t
             assert (row["given_label"], row["kind"]) in {("'-bird", "'=x"), ("cat", "y")}
 
 
-def test_a_table_of_pictures_keeps_its_columns_past_one_that_cannot_be_read(
-    tmp_path, write_run, write_pictures, rows_of
-):
+def test_a_table_of_pictures_keeps_its_columns_past_one_that_cannot_be_read(tmp_path):
     pictures = write_pictures(tmp_path / "pictures", ["bird", "cat"])
     (pictures / "bird" / "3.png").write_bytes(b"no picture")
     cells = [f"pictures/{label}/{i}.png" for label in ("bird", "cat") for i in range(10)]
@@ -91,7 +91,7 @@ def test_a_table_of_pictures_keeps_its_columns_past_one_that_cannot_be_read(
     assert all(row["size"] == f"size of {row['id']}" and row["path"] == row["id"] for row in rows)
 
 
-def test_columns_that_a_csv_cannot_hold_are_named(command, write_run, tmp_path):
+def test_columns_that_a_csv_cannot_hold_are_named(tmp_path):
     table = pa.table(
         {
             "text": pa.array([f"text number {i} of some length" for i in range(20)], pa.string_view()),
@@ -123,7 +123,7 @@ def test_one_column_that_a_csv_cannot_hold(run_of_table, tmp_path):
     assert done.note.endswith("--to parquet keeps it.")
 
 
-def test_where_the_columns_are_not_to_be_had_it_is_said_how_to_join(made, run_of_table, tmp_path, write_run):
+def test_where_the_columns_are_not_to_be_had_it_is_said_how_to_join(made, run_of_table, tmp_path):
     folder = export(made[0], tmp_path / "a.csv", "csv")
     assert folder.note == "To add columns of pictures, join on id (the name of each example there)."
     run, table = run_of_table("csv")
@@ -139,7 +139,7 @@ def test_where_the_columns_are_not_to_be_had_it_is_said_how_to_join(made, run_of
     assert numbered.note == "To add columns of n.csv, join on id (the row number, from 0)."
 
 
-def test_a_table_that_has_changed_is_not_joined_by_row_numbers(tmp_path, write_run):
+def test_a_table_that_has_changed_is_not_joined_by_row_numbers(tmp_path):
     """A row is gone: every number after it is another example's."""
     numbers = {"number": [i * i for i in range(20)], "label": ["bird"] * 10 + ["cat"] * 10}
     table = write_table(tmp_path / "n.csv", numbers)

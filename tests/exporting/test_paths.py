@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from exported import command, write_pictures, write_run
+from made import rows_of
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
 from smallloss.exporting.export import export
@@ -21,7 +23,7 @@ def same_pictures(before, after, ids):
     assert not after.unreadable
 
 
-def test_a_folder_becomes_a_table_that_can_be_cleaned(command, write_pictures, write_run, rows_of, tmp_path):
+def test_a_folder_becomes_a_table_that_can_be_cleaned(tmp_path):
     pictures = write_pictures(tmp_path / "pictures", ["bird", "cat"])
     run = write_run(tmp_path / "run", load(pictures), source=str(pictures))
     table = tmp_path / "ex" / "c.csv"
@@ -40,7 +42,7 @@ def test_a_folder_becomes_a_table_that_can_be_cleaned(command, write_pictures, w
 
 @pytest.mark.parametrize("to", ["csv", "parquet"])
 @pytest.mark.parametrize("given", [False, True], ids=["recorded", "given"])
-def test_a_folder_of_pictures_is_read_back(write_pictures, write_run, tmp_path, to, given):
+def test_a_folder_of_pictures_is_read_back(tmp_path, to, given):
     pictures = write_pictures(tmp_path / "pictures", ["bird", "=cat"])
     (pictures / "bird" / "3.png").write_bytes(b"no picture")
     (pictures / "bird" / "4.png").rename(pictures / "bird" / os.fsdecode(b"\xff4.png"))
@@ -53,7 +55,7 @@ def test_a_folder_of_pictures_is_read_back(write_pictures, write_run, tmp_path, 
 
 @pytest.mark.parametrize("named", [False, True], ids=["paths are ids", "ids"])
 @pytest.mark.parametrize("place", ["ex", "deep/er/down", "."])
-def test_a_table_of_paths_is_read_back_from_another_folder(write_pictures, write_run, tmp_path, named, place):
+def test_a_table_of_paths_is_read_back_from_another_folder(tmp_path, named, place):
     """The column keeps its name; a way that is already absolute stays as it is."""
     pictures = write_pictures(tmp_path / "pictures", ["bird", "cat"])
     cells = [f"../pictures/{label}/{i}.png" for label in ("bird", "cat") for i in range(10)]
@@ -91,7 +93,7 @@ def test_what_is_near_is_relative_and_what_is_far_is_not(tmp_path):
     assert seen_from(tmp_path / "link", file) == str(file)
 
 
-def test_where_the_pictures_are_gone_it_is_said(write_pictures, write_run, tmp_path):
+def test_where_the_pictures_are_gone_it_is_said(tmp_path):
     pictures = write_pictures(tmp_path / "pictures", ["bird", "cat"])
     run = write_run(tmp_path / "run", load(pictures), source=str(pictures))
     moved = pictures.rename(tmp_path / "moved")

@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from exported import command, write_run
+from made import rows_of
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
 from smallloss.errors import InputError
@@ -19,7 +21,7 @@ def write_texts(path: Path) -> Path:
     return write_table(path, {"id": [f"={i}" for i in range(50)], "text": text, "label": labels, "=note": ["'+1"] * 50})
 
 
-def test_a_cleaned_csv_of_texts_through_the_commands(command, write_run, rows_of, tmp_path):
+def test_a_cleaned_csv_of_texts_through_the_commands(tmp_path):
     """Exported, cleaned again and exported again, by the program itself."""
     table = write_texts(tmp_path / "t.parquet")
     run = write_run(tmp_path / "run", load(table), source=str(table))
@@ -41,7 +43,7 @@ def test_a_cleaned_csv_of_texts_through_the_commands(command, write_run, rows_of
 
 
 @pytest.mark.parametrize("to", ["csv", "parquet"])
-def test_what_an_export_says_is_not_learnt_from(write_run, tmp_path, to):
+def test_what_an_export_says_is_not_learnt_from(tmp_path, to):
     """The old label and the reason would tell the new one; a column of the user's own name is learnt from."""
     rng = np.random.default_rng(0)
     columns = {"weight": rng.normal(size=40), "split": ["left", "right"] * 20, "label": ["bird", "cat"] * 20}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from exported import files_in, snapshot, write_run
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
 from smallloss.errors import InputError
@@ -43,7 +44,7 @@ def test_unknown_wishes_name_the_known_ones(made, tmp_path):
 
 
 @pytest.mark.parametrize("to", FORMATS)
-def test_what_is_there_is_never_written_over(made, tmp_path, to, snapshot):
+def test_what_is_there_is_never_written_over(made, tmp_path, to):
     run, pictures = made
     ending = {"folder": "", "parquet": ".parquet", "csv": ".csv", "cleanlab": ".csv"}.get(to, ".json")
 
@@ -67,7 +68,7 @@ def test_what_is_there_is_never_written_over(made, tmp_path, to, snapshot):
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
-def test_nothing_is_written_among_the_originals(made, tmp_path, snapshot):
+def test_nothing_is_written_among_the_originals(made, tmp_path):
     before = snapshot(made[1])
     (tmp_path / "other name").symlink_to(made[1])
     for place in (made[1] / "clean", made[1] / "cat" / "clean", tmp_path / "other name" / "clean"):
@@ -91,7 +92,7 @@ def test_a_failure_in_the_middle_leaves_nothing(made, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_fills_up_meanwhile_is_left_alone(made, tmp_path, monkeypatch, files_in):
+def test_a_folder_that_fills_up_meanwhile_is_left_alone(made, tmp_path, monkeypatch):
     original = Path.symlink_to
 
     def meanwhile(self: Path, aim: Path) -> None:
@@ -135,7 +136,7 @@ def test_other_data_is_refused_for_a_table_too(made, tmp_path):
         export(made[0], tmp_path / "a.csv", "csv", data="digits")
 
 
-def test_corrupted_labels_of_a_benchmark_are_those_of_the_run(tmp_path, write_run):
+def test_corrupted_labels_of_a_benchmark_are_those_of_the_run(tmp_path):
     digits = load("digits")
     run = write_run(tmp_path / "run", digits.with_labels((digits.labels + 1) % 10))
     assert export(run, tmp_path / "a.csv", "csv", data="digits").examples == len(digits)

@@ -6,13 +6,15 @@ from urllib.parse import unquote
 
 import pytest
 
+from exported import write_run
+from made import rows_of
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
 from smallloss.errors import InputError
 from smallloss.exporting.export import export
 
 
-def test_cleanlab_has_every_example_in_input_order(made, tmp_path, rows_of):
+def test_cleanlab_has_every_example_in_input_order(made, tmp_path):
     done = export(made[0], tmp_path / "issues.csv", "cleanlab")
     rows = rows_of(done.path)
     assert list(rows[0]) == ["is_label_issue", "label_score", "given_label", "predicted_label"]
@@ -40,7 +42,7 @@ def test_labelstudio_tasks_of_pictures(made, tmp_path):
 
 
 @pytest.mark.parametrize("column", ["text", "number"])
-def test_labelstudio_tasks_of_texts_and_of_rows(tmp_path, column, write_run):
+def test_labelstudio_tasks_of_texts_and_of_rows(tmp_path, column):
     cells = [f"text number {i} on {'birds' if i < 10 else 'cats'}" if column == "text" else i * i for i in range(20)]
     table = write_table(tmp_path / "t.csv", {column: cells, "label": ["bird"] * 10 + ["cat"] * 10})
     run = write_run(tmp_path / "run", load(table))
@@ -52,7 +54,7 @@ def test_labelstudio_tasks_of_texts_and_of_rows(tmp_path, column, write_run):
             export(run, tmp_path / ("out" if to == "folder" else "out.json"), to, data=table)
 
 
-def test_a_column_of_labels_can_be_named(tmp_path, write_run):
+def test_a_column_of_labels_can_be_named(tmp_path):
     write_table(tmp_path / "t.csv", {"number": [i * i for i in range(20)], "animal": ["bird"] * 10 + ["cat"] * 10})
     run = write_run(tmp_path / "run", load(tmp_path / "t.csv", label="animal"))
     with pytest.raises(InputError, match="no column label"):

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from exported import files_in, write_pictures, write_run
+from made import rows_of
 from smallloss.data.source import load
 from smallloss.exporting.export import export
 
 
 @pytest.fixture(scope="module")
-def with_broken(tmp_path_factory: pytest.TempPathFactory, write_run, write_pictures) -> tuple[Path, Path]:
+def with_broken(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """(run, pictures), two of the pictures unreadable, one of them the only one of its class."""
     place = tmp_path_factory.mktemp("broken")
     pictures = write_pictures(place / "pictures", ["bird", "cat", "dog"])
@@ -20,7 +22,7 @@ def with_broken(tmp_path_factory: pytest.TempPathFactory, write_run, write_pictu
     return write_run(place / "run", load(pictures)), pictures
 
 
-def test_what_cannot_be_read_is_in_no_cleaned_dataset(with_broken, tmp_path, rows_of, files_in):
+def test_what_cannot_be_read_is_in_no_cleaned_dataset(with_broken, tmp_path):
     run, pictures = with_broken
     done = export(run, tmp_path / "all.csv", "csv", keep="all")
     assert (done.examples, done.written, done.why) == (31, 29, {"unreadable": 2})
@@ -37,7 +39,7 @@ def test_tools_that_show_pictures_are_not_given_broken_ones(with_broken, tmp_pat
         assert len(json.loads((tmp_path / f"{to}.json").read_text())) == 29
 
 
-def test_cleanlabs_rows_line_up_with_the_input(with_broken, tmp_path, rows_of):
+def test_cleanlabs_rows_line_up_with_the_input(with_broken, tmp_path):
     done = export(with_broken[0], tmp_path / "c.csv", "cleanlab")
     assert (done.written, done.left_out) == (31, 0)
     rows = rows_of(tmp_path / "c.csv")

@@ -9,7 +9,7 @@ from smallloss.data.source import load
 from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.methods import cross as module
-from smallloss.methods.cross import NEITHER, Fold, deal, out_of_sample
+from smallloss.methods.cross import NEITHER, Fold, cross_predict, deal, out_of_sample
 from smallloss.methods.settings import get_preset
 
 
@@ -60,3 +60,18 @@ def test_where_nothing_is_held_out_a_tenth_is_learnt_by_neither(task: Task) -> N
     assert not (deal(task, task.train, "halves") == NEITHER).any()
     found = out_of_sample(whole, SETTINGS.changed({"stage1.epochs": 2}))
     np.testing.assert_array_equal((~np.isnan(found[:, :, 0])).sum(axis=0), 1 + (half == NEITHER))
+
+
+@pytest.mark.parametrize("weights", [None, "incv"])
+def test_networks_begin_apart_unless_they_share_a_draw(task: Task, weights: str | None, monkeypatch: Any) -> None:
+    """The weights that each fold begins with, by the networks it would make."""
+    begun, fit = [], module.fit
+
+    def watched(task: Task, fold: Fold, **how: Any) -> Any:
+        begun.append(next(iter(fold.modules()[0].parameters())).detach().clone())
+        return fit(task, fold, **how)
+
+    monkeypatch.setattr(module, "fit", watched)
+    folds = deal(task, task.train, "halves")
+    cross_predict(task, get_preset("cpu"), task.train, folds, epochs=1, weights=weights)
+    assert bool((begun[0] == begun[1]).all()) == (weights == "incv")

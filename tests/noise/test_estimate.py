@@ -256,6 +256,26 @@ def test_notes() -> None:
     assert any("one and the same" in note for note in estimate([first, first], label).notes)
 
 
+def test_what_was_told_is_said_beside_an_estimate() -> None:
+    told_before = NoiseModel(classes=["a", "b", "c"], prior=np.array([0.5, 0.3, 0.2]), notes=["As told."])
+    found = estimate([*by_hand()[:2]], by_hand()[2])
+    both = told_before.beside(found)
+    assert both.notes == [*found.notes, "As told."]
+    assert both.towards.tolist() == [0.5, 0.3, 0.2]
+
+
+@pytest.mark.parametrize(("n", "nothing"), [(10, True), (12, False)])
+def test_ten_that_agree_may_be_chance(n: int, nothing: bool) -> None:
+    """Half of each of two classes: kappa's variance is 1 / (n - 1), and 3.09 of its roots are chance's reach."""
+    label = np.arange(n) % 2
+    assert estimate(told(label, 2), label).tells_nothing == nothing
+
+
+def test_of_one_example_there_is_an_estimate_too() -> None:
+    found = estimate(told(np.array([1]), 2), np.array([0]), classes=[0, 1])
+    assert 0 <= found.noise_rate[0] < 1
+
+
 def test_three_networks_are_counted_in_the_sentence() -> None:
     first, second, label = by_hand()
     said = estimate([first, second, first], label).evidence

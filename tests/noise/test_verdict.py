@@ -55,6 +55,11 @@ def test_noisy_labels_alone_never_say_checked(rate, of, given_T):
     assert verdict.tone in ("amber", "red")
 
 
+def test_a_promise_that_is_just_kept_is_kept():
+    assert judge(selection(), checked=answers(0.95, 0.99), promise=0.95).tone == "green"
+    assert judge(selection(), checked=answers(0.949, 0.99), promise=0.95).tone != "green"
+
+
 def test_a_network_that_tells_nothing_refutes_trust():
     verdict = judge(selection(), counted(tells_nothing=True))
     assert (verdict.word, verdict.tone) == ("do not trust", "red")

@@ -6,17 +6,6 @@ from smallloss.data.dataset import Dataset
 from smallloss.noise.verdict import check
 from smallloss.record.run import Accuracy, Run
 
-HOSTILE = (
-    "</script><b>x",
-    "a[/b]",
-    "$x^$",
-    "=cmd()",
-    "new\nline\x1b[31m",
-    "\u202eשלום",
-    "\"'><img src=x onerror=alert(1)>",
-    "x" * 200,
-)
-
 
 @pytest.fixture
 def result() -> Run:
@@ -59,30 +48,4 @@ def result() -> Run:
         history=history,
         settings={"method": "rsl", "settings": {"preset": "cpu", "stage1": {"epochs": 3, "lr": 0.1}}},
         notes=["Drawn by hand."],
-    )
-
-
-@pytest.fixture
-def hostile() -> Run:
-    """Every text that a user can bring is out to break something."""
-    n = 20 * len(HOSTILE)
-    labels = np.arange(n) % len(HOSTILE)
-    loss = np.linspace(0, 1, n)
-    ids = [f"{HOSTILE[k % len(HOSTILE)]} {k}" for k in range(n)]
-    ids[0] = "not-unicode-\udcff.png"
-    features = np.zeros((n, 2), np.float32)
-    data = Dataset(features, labels, HOSTILE, name="</title><script>alert(1)</script>", ids=ids)
-    T = np.full((len(HOSTILE), len(HOSTILE)), 1 / len(HOSTILE))
-    return run_of(
-        data,
-        [part_of(data, "train", np.arange(n), loss, 0.3)],
-        (labels + 1) % len(HOSTILE),
-        loss,
-        evidence="[red]<i>loss</i>",
-        verdict=check(T, HOSTILE),
-        accuracies=[Accuracy("[bold]<u>$m^$", 0.5, 0.5, 1.0, np.ones(3, bool), "<b>[/net]\n")],
-        accuracy_on="<em>[/b] test",
-        history=[{"stage": "<script>$s^$", "epoch": 0, "test": 0.5}],
-        settings={"settings": {"stage1": {"[/x]": "</dd><script>"}}, "chosen": {"<s>": "<script>"}},
-        notes=["<script>alert(2)</script>\n[/red]"],
     )

@@ -76,14 +76,6 @@ def test_what_could_not_be_read_is_there_too(result: Run) -> None:
     assert found["label score"][10:] == found["rank"][10:] == found["predicted"][10:] == [None, None]
 
 
-def test_what_cannot_be_printed_is_escaped(hostile: Run) -> None:
-    found = columns(packed(hostile))
-    assert found["id"][0] == "not-unicode-\\udcff.png"
-    assert found["id"][4] == "new\\nline\\x1b[31m 4"
-    assert found["label"][5] == "\\u202eשלום"
-    assert len(found["label"][7]) == 200
-
-
 def test_text_is_there_where_it_is_what_a_reader_knows(result: Run) -> None:
     features = np.zeros((10, 2), np.float32)
     data = replace(result.dataset, inputs=features, normalisation=None, kind="", shown=["x" * 500] * 10)

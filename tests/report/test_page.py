@@ -1,9 +1,7 @@
 import base64
-import hashlib
 import io
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 from PIL import Image
 
 from made import part_of, run_of
+from markup import Reader
 from smallloss.criterion.ledger import LossLedger
 from smallloss.data.dataset import Dataset
 from smallloss.noise.accuracy import TrueAccuracy
@@ -24,42 +23,6 @@ from smallloss.report.facts import table_rows
 from smallloss.report.page import page, write_page
 from smallloss.report.pictures import LONGEST_SIDE, borderline, embedded, gallery, thumbnail
 from smallloss.report.svg import loss_curves, score_histogram
-
-VOID = {"meta", "img", "br", "hr", "input", "link", "wbr"}
-
-
-class Reader(HTMLParser):
-    """Collects what a browser would see, and checks that the tags nest."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attributes)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-    def named(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.tags if name == tag]
-
-    @property
-    def said(self) -> str:
-        return " ".join(" ".join(self.texts).split())
 
 
 def test_says_what_was_found(result: Run) -> None:
@@ -94,18 +57,6 @@ def test_the_verdict_has_a_colour_and_a_word(result: Run, precision, tone: str, 
     text = page(result)
     assert f'<section class="verdict {tone}"' in text
     assert f'<p class="headline">{word}' in text
-
-
-@pytest.mark.parametrize("which", ["result", "hostile"])
-def test_stands_alone(which: str, request: pytest.FixtureRequest) -> None:
-    text = page(request.getfixturevalue(which))
-    reader = Reader(text)
-    assert "://" not in text
-    assert not {"link", "iframe", "object", "form"} & {tag for tag, _ in reader.tags}
-    assert reader.named("script") == [{"type": "text/plain", "id": "examples-data"}, {}]
-    addresses = [attributes.get(name) for _, attributes in reader.tags for name in ("src", "href", "xlink:href")]
-    assert all(re.match(r"#[\w-]+$|data:image/(png|jpeg);base64,", address) for address in addresses if address)
-    assert "url(" not in re.sub(r"url\(#[\w-]+\)", "", text)
 
 
 def test_same_result_same_bytes(result: Run, tmp_path) -> None:
@@ -146,30 +97,6 @@ def test_accuracy_by_true_labels_stands_before_that_by_given_ones(result: Run) -
     assert "RSL is shipped: no difference seen. Its accuracy is about 70 % by true labels (60 to 80 %), by" in said
     assert "method, net true labels last best compared with" in said
     assert "RSL_WM resnet-9 70 (60–80) % 90.0 % 90.0 % better" in said
-
-
-def test_hostile_texts_are_only_text(hostile: Run) -> None:
-    text = page(hostile)
-    reader = Reader(text)
-    for name in ("</script><b>x", "a[/b]", "$x^$", "=cmd()", "new\\nline\\x1b[31m", "\\u202eשלום"):
-        assert name in reader.texts
-    assert "not-unicode-\\udcff.png" not in reader.said  # the smallest loss: not suspicious
-    assert not {"b", "i", "u", "s", "em"} & {tag for tag, _ in reader.tags}
-    assert len(reader.named("script")) == 2  # the data, which is base64, and our own
-    assert not any(name.startswith("on") for _, attributes in reader.tags for name in attributes)
-    assert not {"\u202e", "\x1b"} & set(text)
-    assert len(reader.named("h1")) == 1
-    assert reader.said.count("<script>alert(2)</script>\\n[/red]") == 1
-    text.encode("utf-8")
-
-
-def test_hostile_classes_with_pictures(hostile: Run) -> None:
-    n = len(hostile.dataset)
-    hostile.dataset = replace(hostile.dataset, inputs=np.zeros((n, 2, 2, 1), np.uint8), normalisation=None)
-    pictures = Reader(page(hostile)).named("img")
-    assert len(pictures) == 48 + 32  # of each class 6 are likely wrong, and 4 are borderline
-    assert all(set(picture) == {"src", "alt", "width", "height", "class"} for picture in pictures)
-    assert any("onerror" in picture["alt"] for picture in pictures)
 
 
 def test_accessible(result: Run) -> None:
@@ -254,14 +181,6 @@ def test_a_gallery_shows_the_whole_picture_as_long_as_its_file_is_there(tmp_path
     shown = thumbnail(data, 1, LONGEST_SIDE)
     assert shown is not None
     assert shown.size == (32, 32)
-
-
-def test_the_policy_lets_this_script_run_and_nothing_else(hostile: Run) -> None:
-    text = page(hostile)
-    policy = next(tag["content"] for tag in Reader(text).named("meta") if "http-equiv" in tag)
-    script = text.rpartition("<script>")[2].partition("</script>")[0]
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert policy == f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
 def test_the_class_table_has_margin_cutoff_and_plot(result: Run) -> None:

@@ -31,10 +31,10 @@ def test_bars_stand_where_the_scores_are_and_cuts_between_them() -> None:
     score = np.append(np.repeat([0.0, 10.0, 16.0], [36, 4, 9]), [32.0])
     (spark,) = drawn(score, np.zeros(50, int), 0.2, beta=0.5)
     assert spark is not None
-    assert tops(spark.kept) == {0: round(HEIGHT * np.sqrt(35 / 36), 1)}
-    assert tops(spark.aside) == {0: HEIGHT, 10: HEIGHT / 3}  # 4 of 36, by square root
-    assert tops(spark.wrong) == {16: HEIGHT / 2, BINS - 1: HEIGHT / 6}
-    assert spark.cuts == (0.0, 16.0)
+    assert tops(spark["kept"]) == {0: round(HEIGHT * np.sqrt(35 / 36), 1)}
+    assert tops(spark["aside"]) == {0: HEIGHT, 10: HEIGHT / 3}  # 4 of 36, by square root
+    assert tops(spark["wrong"]) == {16: HEIGHT / 2, BINS - 1: HEIGHT / 6}
+    assert spark["cuts"] == (0.0, 16.0)
 
 
 def test_every_class_has_the_same_scale_and_an_unseen_one_no_plot() -> None:
@@ -43,13 +43,13 @@ def test_every_class_has_the_same_scale_and_an_unseen_one_no_plot() -> None:
     assert first is not None
     assert second is not None
     assert third is None
-    assert tops(first.kept) == {0: HEIGHT}
-    assert tops(second.kept) == {BINS - 1: HEIGHT}
-    assert second.cuts == (32.0,)  # nothing is likely wrong
+    assert tops(first["kept"]) == {0: HEIGHT}
+    assert tops(second["kept"]) == {BINS - 1: HEIGHT}
+    assert second["cuts"] == (32.0,)  # nothing is likely wrong
     assert drawn(np.array([np.nan]), np.zeros(1, int), 0.0) == [None]
 
 
 def test_equal_scores_can_be_drawn() -> None:
     (spark,) = drawn(np.ones(5), np.zeros(5, int), 0.2)
     assert spark is not None
-    assert tops(spark.wrong) == {0: HEIGHT}
+    assert tops(spark["wrong"]) == {0: HEIGHT}

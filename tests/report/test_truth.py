@@ -22,21 +22,16 @@ def test_without_wrong_labels_there_is_no_recall(result: Run) -> None:
     assert table_rows(result)[1].agreement == Agreement(0, 1.0, 1.0, None, None)
 
 
-def test_unknown_truth_says_nothing(hostile: Run) -> None:
-    rows = [*class_rows(hostile), *table_rows(hostile)]
-    assert [row.agreement for row in rows] == [None] * 9
+def test_unknown_truth_says_nothing(result: Run) -> None:
+    found = replace(result, examples=replace(result.examples, true=None))
+    assert {row.agreement for row in (*class_rows(found), *table_rows(found))} == {None}
 
 
-def test_the_rows_count_every_example_once(result: Run, hostile: Run) -> None:
-    for found in (result, hostile):
-        rows = class_rows(found)
-        whole = table_rows(found)[0]
-        for name in ("examples", "kept", "set_aside", "likely_wrong"):
-            assert getattr(whole, name) == sum(getattr(row, name) for row in rows)
-        assert whole.examples == whole.kept + whole.set_aside + whole.likely_wrong
-    assert whole.examples == 160
-    assert whole.noise_rate == pytest.approx(0.3)
-    assert whole.set_aside > 0
+def test_the_rows_count_every_example_once(result: Run) -> None:
+    whole = table_rows(result)[0]
+    for name in ("examples", "kept", "set_aside", "likely_wrong"):
+        assert getattr(whole, name) == sum(getattr(row, name) for row in class_rows(result))
+    assert whole.examples == whole.kept + whole.set_aside + whole.likely_wrong == 6
 
 
 def test_all_is_the_sum_of_the_parts_and_only_what_was_estimated_has_an_interval(result: Run) -> None:

@@ -9,6 +9,7 @@ from smallloss.auditing.written import RANDOM, SUSPICIOUS, Heard
 from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.answers import UNSURE
 from smallloss.noise.rates import Rates
+from smallloss.noise.teach import ENOUGH
 from smallloss.noise.verdict import Judgement
 from smallloss.record.examples import HELD_OUT
 from smallloss.words import counted, listed, percent, quoted
@@ -75,7 +76,9 @@ class AuditResult:
     def _rates(self) -> list[str]:
         rates, whole = self.rates, self.rates.overall
         if not rates.sampled:
-            return ["What share of all labels is wrong, only answers at random can tell (smallloss audit)."]
+            asked = len(self.heard.asked(RANDOM))
+            more = f", at least {ENOUGH}; {asked:,} given so far" if asked else ""
+            return [f"What share of all labels is wrong, only answers at random can tell{more} (smallloss audit)."]
         lines = [
             f"Wrong labels among all that were trained on: about {percent(whole.value)} ({percent(whole.low)} to "
             f"{percent(whole.high)}, 90 % interval)."

@@ -168,7 +168,7 @@ def read_back(
 
 def _tell(run: Audited, result: AuditResult, parts: Sequence[Part], dataset: Dataset | None) -> None:
     """What the answers changed is written where the run said it: its table, what is said of it, its page."""
-    rates = {name: getattr(result.rates, name).tolist() for name in ("low", "high")}
+    rates = {name: getattr(result.rates, name).tolist() for name in ("noise_rate", "low", "high")}
     told = replace(
         run.run, examples=run.run.examples.ranked(parts).answered(result.pins), verdict=result.verdict,
         noise_rate=result.rates.noise_rate, rates=rates | {"overall": list(result.rates.overall)},

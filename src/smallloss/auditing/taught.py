@@ -15,7 +15,7 @@ from smallloss.noise.answers import found_wrong
 from smallloss.noise.choose import select_by
 from smallloss.noise.model import NoiseModel
 from smallloss.noise.rates import KEPT, OTHERS, Rates, rates_from
-from smallloss.noise.teach import Taught, teach
+from smallloss.noise.teach import ENOUGH, Taught, teach
 from smallloss.record.examples import HELD_OUT, TRAIN, Part
 
 
@@ -40,7 +40,8 @@ def rates_after(run: Audited, state: State, heard: Heard) -> Rates:
     """Noise rates of what was trained on, by the answers of one round, that with the most or the last of these.
 
     What was answered before it is counted one by one. What was drawn later, of streams that its answers have chosen, is
-    no sample of its own: that is left out.
+    no sample of its own: that is left out. Fewer than ENOUGH would move the rates of all labels by chance alone: they
+    are counted one by one too.
     """
     drawn = np.array(list(heard.asked(RANDOM)), np.int64)
     in_round = np.isin(state.stream, (KEPT, OTHERS))
@@ -53,6 +54,8 @@ def rates_after(run: Audited, state: State, heard: Heard) -> Rates:
     said = {row: true for row, true in (run.known | heard.answers).items() if row in place and row not in later}
     sampled = [place[row] for row in drawn[asked_then[most]].tolist() if stream[row] >= 0]
     answers = {place[row]: true for row, true in said.items()}
+    if len(drawn) < ENOUGH:
+        sampled = []
     return rates_from(run.labels[run.trained_on], answers, sampled, stream[run.trained_on], run.run.noise_rate)
 
 

@@ -23,6 +23,7 @@ class Comparison:
     page: Path
     rows: list[dict[str, Any]]
     failed: dict[str, str]  # what -> why
+    words: str  # accuracy after the last epoch, a line for each method
 
 
 def _with_options_of_clean(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -54,7 +55,7 @@ def compare(
     one folder; one that failed is told with its reason, and tried again by the next call.
     """
     from smallloss.comparing.jobs import Grid, Job
-    from smallloss.comparing.page import write_page
+    from smallloss.comparing.page import in_words, lines_of, write_page
 
     names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
     for name in names:
@@ -73,7 +74,8 @@ def compare(
     write_json(folder / _ASKED, _plain(asked))
     failed = grid.work(jobs, say)
     shown = [row for row in grid.results.rows() if row["seed"] < seeds and row["method"] in {"cross_entropy", *names}]
-    return Comparison(write_page(folder, shown, failed, grid), shown, failed)
+    lines = lines_of(shown, grid)
+    return Comparison(write_page(folder, shown, lines, failed, grid), shown, failed, in_words(lines))
 
 
 def _refuse_another(folder: Path, asked: dict[str, Any]) -> None:

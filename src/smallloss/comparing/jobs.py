@@ -48,6 +48,11 @@ class Job:
         return " ".join(str(part) for part in self.key if part != "")
 
     @property
+    def words(self) -> str:
+        parts = (self.cell, self.method, f"seed {self.seed}", self.recipe, self.said["changed"])
+        return ", ".join(part for part in parts if part)
+
+    @property
     def place(self) -> str:
         return re.sub(r"[^\w.=@-]+", "-", self.name)
 
@@ -102,7 +107,7 @@ class Grid:
 
     def _attempt(self, job: Job, failed: dict[str, str], say: Callable[[str], None]) -> None:
         note = self.folder / "failed" / f"{job.place}.txt"
-        say(f"{job.name}{' (it failed before, and is tried again)' if note.exists() else ''}")
+        say(f"{job.words}{' (it failed before, and is tried again)' if note.exists() else ''}")
         try:
             self.results.add(job.said | self._measured(job))
         except InputError as error:

@@ -24,15 +24,33 @@ _DIGITS = {"kept": 0, "seconds": 1}
 _SURE = 1.959963984540054  # of a normal distribution, 95 %
 
 
-def write_page(folder: Path, rows: Sequence[dict[str, Any]], failed: dict[str, str], grid: "Grid") -> Path:
-    """report.html, from the lines and the run folders."""
-    names = [REFERENCE, *sorted({row["method"] for row in rows} - {REFERENCE})]
+def lines_of(rows: Sequence[dict[str, Any]], grid: "Grid") -> list[dict[str, Any]]:
+    """One for each method, plain training first."""
+    names = _methods(rows)
     right = {name: {row["seed"]: _right(grid, row) for row in rows if row["method"] == name} for name in names}
     lines = []
     for name in names:
         some = sorted((row for row in rows if row["method"] == name), key=lambda row: row["seed"])
         beside = "" if name == REFERENCE else difference(right[name], right[REFERENCE]).words
         lines.append(_line(name, some, beside))
+    return lines
+
+
+def in_words(lines: Sequence[dict[str, Any]]) -> str:
+    """For a terminal."""
+    width = max((len(line["name"]) for line in lines), default=0)
+    return "\n".join(f"{line['name']:<{width}}  {line['last']} %  {line['beside']}".rstrip() for line in lines)
+
+
+def _methods(rows: Sequence[dict[str, Any]]) -> list[str]:
+    return [name for name in (REFERENCE,) if rows] + sorted({row["method"] for row in rows} - {REFERENCE})
+
+
+def write_page(
+    folder: Path, rows: Sequence[dict[str, Any]], lines: Sequence[dict[str, Any]], failed: dict[str, str], grid: "Grid"
+) -> Path:
+    """report.html, from the rows, a line for each method and the run folders."""
+    names = _methods(rows)
     runs = [Run.read(grid.run_of_row(row)) for row in rows[:1]]
     curves = [[_curve(row) for row in rows if row["method"] == name and row["curve"]] for name in names]
     drawn = [(methods.called(name), Markup(panel)) for name, panel in zip(names, panels(curves), strict=False)]

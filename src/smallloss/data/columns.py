@@ -111,18 +111,24 @@ class Table:
 
     @cached_property
     def path_column(self) -> str | None:
-        """The column that is named like one of paths and whose first cell ends like a picture."""
-        column = find_column(self.names, _PATH)
-        if column is None or not self.is_text(column):
-            return None
-        first = next((cell for cell in self.arrow.column(column).to_pylist() if cell), "")
-        return column if is_picture(first) else None
+        """Where paths of pictures are: a column of such a name, or, where there are no texts, one of nothing else."""
+        named = find_column(self.names, _PATH)
+        if named is not None and any(map(is_picture, self._some_texts(named))):
+            return named
+        others = [] if self.text_columns else [name for name in self.names if name != self.id]
+        texts = {name: self._some_texts(name) for name in others}
+        return next((name for name, some in texts.items() if some and all(map(_is_file_of_picture, some))), None)
+
+    def _some_texts(self, name: str) -> list[str]:
+        return [cell for cell in self.arrow.column(name)[:1000].to_pylist() if cell] if self.is_text(name) else []
 
     @cached_property
     def picture_column(self) -> str | None:
-        """The column of paths, or one that holds the pictures themselves, as Hugging Face's are stored."""
-        held = (name for name in self.names if _holds_pictures(self.kind(name)))
-        return self.path_column or next(held, None)
+        """The column of paths, or one that holds pictures: as Hugging Face stores them, or as the bytes of files."""
+        named = find_column(self.names, _PATH)
+        held = [name for name in self.names if _holds_pictures(self.kind(name))]
+        held += [named] if named is not None and "binary" in str(self.kind(named)) else []
+        return self.path_column or next(iter(held), None)
 
     def pictures(self, column: str) -> tuple[list[Source], list[str]]:
         """Where each picture is, relative paths counting from the folder of the table, and its id.
@@ -138,7 +144,8 @@ class Table:
             )
         ids, folder = self.ids(), Path(self.where).parent
         if not self.is_text(column):
-            sources = [cell["bytes"] or str(file_of(folder, cell["path"] or "")) for cell in cells]
+            held: list[Any] = [{"bytes": cell, "path": None} if isinstance(cell, bytes) else cell for cell in cells]
+            sources = [cell["bytes"] or str(file_of(folder, cell["path"] or "")) for cell in held]
             return sources, ids or [str(row) for row in range(len(cells))]
         if not ids:
             require_unique(cells, f"{self.where} (one picture under two labels needs a column id)")
@@ -184,6 +191,10 @@ def label_column(names: Sequence[str], where: str, label: str | None = None) -> 
 def is_label_name(name: str) -> bool:
     """Is a column of this name one of labels, unless something else is said?"""
     return name.strip().lower() in (*LABEL, *_TRUE_LABEL)
+
+
+def _is_file_of_picture(cell: str) -> bool:
+    return is_picture(cell) and "://" not in cell
 
 
 def _texts(column: Any) -> list[str]:

@@ -152,6 +152,9 @@ def read_transition(path: str | Path, labels: Sequence[str]) -> np.ndarray:
 
 def _from_cells(rows: list[list[str]], path: Path) -> tuple[np.ndarray, tuple[str, ...] | None]:
     height, width = len(rows), len(rows[0])
+    commas = [cell for cell in rows[-1] if "," in cell and is_number(cell.replace(",", "."))]
+    if commas:
+        raise InputError(f"The numbers of {path} have decimal commas ({commas[0]!r}); write them with points.")
     for number, row in enumerate(rows, start=1):
         if len(row) != width:
             raise InputError(f"Line {number} of {path} has {len(row)} cells, the first has {width}.")

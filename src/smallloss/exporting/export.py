@@ -1,9 +1,9 @@
 """The cleaned dataset out of a run folder, in the format of whoever goes on with it. No torch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from smallloss.exporting import formats
 from smallloss.exporting.exported import Exported, left_out_of_csv
 from smallloss.exporting.formats import KEEP, Columns
 from smallloss.files import place, seen_from, write_json
-from smallloss.record.examples import NOBODY
+from smallloss.record.examples import Examples
 from smallloss.record.run import Run
 
 _CLEANED = ("folder", "csv", "parquet")  # the others show every example
@@ -39,24 +39,30 @@ class _Run:
 
     folder: Path
     run: Run
-    listed: Columns  # all of them
-    rows: np.ndarray  # those of them that could be read
-    examples: Columns  # these
-    interval: Sequence[float] | None  # of the share of wrong labels, where it was estimated
+    examples: Examples  # with what was said of them by hand
+    listed: Columns  # their table, with those that could not be read
+    rows: np.ndarray  # the places in it of those that could
+
+    @classmethod
+    def read(cls, folder: Path) -> "_Run":
+        heard, run = answered(folder), Run.read(folder)
+        examples = run.examples.answered({} if heard is None else heard[1])
+        listed = examples.with_unreadable()
+        rows = np.flatnonzero(listed["reason"] != REASONS[UNREADABLE])
+        return cls(folder, run, examples, listed, rows)
 
     @property
     def facts(self) -> dict[str, Any]:
         """Of the data: name, fingerprint, where it came from."""
         return dict(self.run.settings["data"])
 
-    @property
-    def drawn(self) -> bool:
-        """Are the labels not those of the data, but corrupted on purpose?"""
-        return self.run.settings.get("noise", {}).get("drawn") is not None
+    def left_out(self, written: np.ndarray) -> dict[str, int]:
+        """How many of all the examples are not among the `written` ones, by the reason."""
+        lost = np.delete(self.listed["reason"], written)
+        return {name: int((lost == name).sum()) for name in REASONS if (lost == name).any()}
 
 
-@dataclass(frozen=True, eq=False)
-class _Originals:
+class _Originals(NamedTuple):
     """What the examples were before they became inputs: files of pictures, or texts and rows, or neither."""
 
     paths: Sequence[Path] = ()
@@ -64,16 +70,9 @@ class _Originals:
 
 
 def export(
-    run: str | Path,
-    out: str | Path,
-    to: str,
-    *,
-    data: str | Path | None = None,
-    label: str | None = None,
-    relabel: bool = False,
-    keep: str | None = None,
-    copy: bool = False,
-) -> Exported:
+    run: str | Path, out: str | Path, to: str, *, data: str | Path | None = None, label: str | None = None,
+    relabel: bool = False, keep: str | None = None, copy: bool = False,
+) -> Exported:  # fmt: skip
     """Write the examples of a run to `out`, which is new or empty. The originals are never touched.
 
     to: the cleaned dataset as "folder" (a subfolder per class, with links to the pictures, or with copies of them),
@@ -87,7 +86,7 @@ def export(
     In csv, a text that a spreadsheet would run has an apostrophe.
     """
     _refuse_odd_wishes(to, keep, relabel, copy)
-    target, found = place(out), _read_run(Path(run))
+    target, found = place(out), _Run.read(Path(run))
     _refuse_taken(target, to)
     if data is None and to in _SHOWS_ORIGINALS:
         data, label = _recorded_source(found, to)
@@ -95,43 +94,44 @@ def export(
     _refuse_unfit(originals, data, to)
     if to == "folder":
         _refuse_inside(target, Path(str(data)))
-    rows, labels = formats.cleaned(found.examples, keep or ("not likely wrong" if to in _CLEANED else "all"), relabel)
+    rows, codes = formats.cleaned(found.examples, keep or ("not likely wrong" if to in _CLEANED else "all"), relabel)
     if not len(rows):
         raise InputError(
             f"No example of {found.folder} is left to export; keep more of them (--keep), or relabel (--relabel)."
         )
-    note = ""
     target.parent.mkdir(parents=True, exist_ok=True)
+    if to not in _CLEANED:
+        return _write_all(target, to, found, originals)
+    notes = []
     if to == "folder":
-        formats.write_folder(target, [originals.paths[i] for i in rows], labels[rows].tolist(), copy)
-    elif to in _CLEANED:
-        ours = formats.cleaned_columns(found.examples, rows, labels)
-        columns, note = _with_own(ours, rows, target, found, originals, data, label)
-        write_table(target, columns)
+        labels = found.examples.named(codes[rows]).tolist()
+        formats.write_folder(target, [originals.paths[i] for i in rows], labels, copy)
     else:
-        _write_file(target, to, found, originals)
-    if to in _CLEANED:
-        if found.interval and _left_out(found, found.rows[rows]).get(REASONS[LIKELY_WRONG]):
-            low, high = (words.percent(end, 0) for end in found.interval)
-            note = "\n".join(filter(None, [note, _ESTIMATED.format(low, high)]))
-        return replace(_counted(target, found, rows, labels), note=note)
-    listed = len(found.listed["id"])
-    shown = np.arange(listed) if to == "cleanlab" else found.rows
-    return Exported(target, listed, len(shown), why=_left_out(found, shown))
+        ours = formats.cleaned_columns(found.examples, rows, codes)
+        columns, note = _with_own(ours, rows, target, found, originals.paths, data, label)
+        notes.append(note)
+        write_table(target, columns)
+    changed = (codes != found.examples.label)[rows]
+    by_hand, why = changed & formats.found_wrong(found.examples)[rows], found.left_out(found.rows[rows])
+    if found.run.intervals is not None and why.get(REASONS[LIKELY_WRONG]):
+        notes.append(_ESTIMATED.format(*(words.percent(end, 0) for end in found.run.intervals["overall"][1:])))
+    counts = len(found.listed["id"]), len(rows), int(changed.sum()), int(by_hand.sum())
+    return Exported(target, *counts, why, "\n".join(filter(None, notes)))
 
 
-def _counted(target: Path, run: _Run, rows: np.ndarray, labels: np.ndarray) -> Exported:
-    """What became of the examples in a cleaned dataset."""
-    changed = (labels != run.examples["given_label"])[rows]
-    by_hand = int((changed & formats.found_wrong(run.examples)[rows]).sum())
-    why = _left_out(run, run.rows[rows])
-    return Exported(target, len(run.listed["id"]), len(rows), int(changed.sum()), by_hand, why)
-
-
-def _left_out(run: _Run, written: np.ndarray) -> dict[str, int]:
-    """How many of all the examples are not among the `written` ones, by the reason."""
-    lost = np.delete(run.listed["reason"], written)
-    return {name: int((lost == name).sum()) for name in REASONS if (lost == name).any()}
+def _write_all(target: Path, to: str, run: _Run, originals: _Originals) -> Exported:
+    """Every example, for a tool that shows them."""
+    if to == "cleanlab":  # it has no ids: only a row for each input, readable or not, says which is which
+        write_table(target, {name: run.listed[name] for name in CLEANLAB})
+    elif to == "fiftyone":
+        write_json(target, formats.fiftyone_samples(run.examples, originals.paths))
+    else:
+        kind = "image" if originals.paths else "text"
+        shown = [formats.local_file(path) for path in originals.paths] or originals.texts
+        write_json(target, formats.labelstudio_tasks(run.examples, kind, shown))
+    listed = len(run.listed["id"])
+    written = np.arange(listed) if to == "cleanlab" else run.rows
+    return Exported(target, listed, len(written), why=run.left_out(written))
 
 
 def _refuse_odd_wishes(to: str, keep: str | None, relabel: bool, copy: bool) -> None:
@@ -145,18 +145,6 @@ def _refuse_odd_wishes(to: str, keep: str | None, relabel: bool, copy: bool) -> 
         )
     if copy and to != "folder":
         raise InputError(f"--copy goes with --to folder: {to} holds no pictures.")
-
-
-def _read_run(folder: Path) -> _Run:
-    """As it stands, with what was said of it by hand."""
-    heard, run = answered(folder), Run.read(folder)
-    e = run.examples.answered({} if heard is None else heard[1])
-    if e.answer is None:
-        e = replace(e, answer=np.full(len(e), NOBODY))
-    listed = e.with_unreadable()
-    rows = np.flatnonzero(listed["reason"] != REASONS[UNREADABLE])
-    interval = None if run.intervals is None else run.intervals["overall"][1:]
-    return _Run(folder, run, listed, rows, e.table(), interval)
 
 
 def _refuse_taken(target: Path, to: str) -> None:
@@ -185,7 +173,7 @@ def _recorded_source(run: _Run, to: str) -> tuple[str, str | None]:
 
 
 def _find_originals(data: str | Path, label: str | None, run: _Run) -> _Originals:
-    ids = run.examples["id"].tolist()
+    ids = list(run.examples.ids)
     paths = picture_files(place(data), ids)
     lost = [name for name, path in zip(ids, paths, strict=False) if not path.is_file()]
     if lost:
@@ -199,11 +187,11 @@ def _find_originals(data: str | Path, label: str | None, run: _Run) -> _Original
 
 
 def _refuse_unfit(originals: _Originals, data: str | Path | None, to: str) -> None:
-    shown = originals.paths or (to == "labelstudio" and originals.texts)
-    if to in _SHOWS_ORIGINALS and not shown:
-        what = "neither picture files nor texts" if to == "labelstudio" else "no picture files"
-        others = ["csv", "parquet", "cleanlab", *(["labelstudio"] if originals.texts else [])]
-        raise InputError(f"{data} has {what}, which {to} needs; export to {', '.join(others[:-1])} or {others[-1]}.")
+    if to not in _SHOWS_ORIGINALS or originals.paths or (to == "labelstudio" and originals.texts):
+        return
+    what = "neither picture files nor texts" if to == "labelstudio" else "no picture files"
+    others = ["csv", "parquet", "cleanlab", *(["labelstudio"] if originals.texts else [])]
+    raise InputError(f"{data} has {what}, which {to} needs; export to {', '.join(others[:-1])} or {others[-1]}.")
 
 
 def _refuse_inside(target: Path, source: Path) -> None:
@@ -214,13 +202,7 @@ def _refuse_inside(target: Path, source: Path) -> None:
 
 
 def _with_own(
-    ours: Columns,
-    rows: np.ndarray,
-    target: Path,
-    run: _Run,
-    originals: _Originals,
-    data: str | Path | None,
-    label: str | None,
+    ours: dict[str, Any], rows: np.ndarray, target: Path, run: _Run, paths: Sequence[Path], data: Any, label: str | None
 ) -> tuple[dict[str, Any], str]:
     """Our columns of these rows and the user's own beside them, or where their pictures are; and what is to be said."""
     own, note = _own_table(run, data, label)
@@ -228,25 +210,22 @@ def _with_own(
         keeps = target.suffix == ".parquet"
         columns = own.beside(ours, run.rows[rows], target.parent, nested=keeps)
         return columns, left_out_of_csv(own.nested) if own.nested and not keeps else ""
-    paths = originals.paths if data is not None else _recorded_pictures(run)
+    source = run.facts.get("source")
+    if data is None and source is not None and Path(source).is_dir():
+        paths = picture_files(Path(source), list(run.examples.ids))
     if not paths:
-        return dict(ours), note
+        return ours, note
     return {**ours, "path": [seen_from(target.parent, paths[i]) for i in rows]}, ""
-
-
-def _recorded_pictures(run: _Run) -> Sequence[Path]:
-    """The files of the folder that the run found them in, if it is still there."""
-    place = run.facts.get("source")
-    return () if place is None or not Path(place).is_dir() else picture_files(Path(place), run.examples["id"].tolist())
 
 
 def _own_table(run: _Run, data: str | Path | None, label: str | None) -> tuple[OwnTable | None, str]:
     """The user's own table, or none and the sentence that says how to join."""
-    name, numbered = run.facts["name"], run.listed["id"].tolist() == [str(i) for i in range(len(run.listed["id"]))]
+    ids = list(run.listed["id"])
+    name, numbered = run.facts["name"], ids == [str(i) for i in range(len(ids))]
     on = f"on id ({'the row number, from 0' if numbered else 'the name of each example there'})."
     place = run.facts.get("source") if data is None else data
     if place is None or not is_table(place):
-        if place is not None and is_picture(run.listed["id"][0]) and not Path(place).expanduser().exists():
+        if place is not None and is_picture(ids[0]) and not Path(place).expanduser().exists():
             return None, f"The paths of the pictures are not in it, because {place} is gone: name it with --data."
         return None, f"To add columns of {name}, join {on}"
     path = Path(place).expanduser()
@@ -257,22 +236,13 @@ def _own_table(run: _Run, data: str | Path | None, label: str | None) -> tuple[O
         return None, f"{lacks} is gone: name it with --data, or {join}"
     try:
         own = read_own_table(path, run.facts.get("label"))
-        same = own.ids == run.listed["id"].tolist() and (run.drawn or own.labels == run.listed["given_label"].tolist())
+        drawn = (
+            run.run.settings.get("noise", {}).get("drawn") is not None
+        )  # labels of the run are not those of the data
+        same = own.ids == ids and (drawn or own.labels == list(run.listed["given_label"]))
     except InputError:
         same = False
     if same:
         return own, ""
     again = "put it back as it was, or name a copy of that with --data"
     return None, f"{lacks} has changed since; {again if numbered else join}"
-
-
-def _write_file(target: Path, to: str, run: _Run, originals: _Originals) -> None:
-    if to == "cleanlab":  # it has no ids: only a row for each input, readable or not, says which is which
-        write_table(target, {name: run.listed[name] for name in CLEANLAB})
-    elif to == "fiftyone":
-        write_json(target, formats.fiftyone_samples(run.examples, originals.paths))
-    elif originals.paths:
-        shown = list(map(formats.local_file, originals.paths))
-        write_json(target, formats.labelstudio_tasks(run.examples, "image", shown))
-    else:
-        write_json(target, formats.labelstudio_tasks(run.examples, "text", originals.texts))

@@ -17,53 +17,57 @@ from smallloss.data.decode import is_picture
 from smallloss.data.table_files import EXPORTED, as_cell, write_table
 from smallloss.errors import InputError
 from smallloss.files import PREFIX, SUFFIX
+from smallloss.record.examples import NOBODY, Examples
 
 Columns = Mapping[str, np.ndarray]  # of the examples table; texts are objects, None where there is none
 
 CLEANED = EXPORTED[2:]  # what a cleaned table says of an example beside its id and its label
-AUDITED = ("audit_answer", "audited_label")  # only where a person was asked
 NAMES = "names.csv"
+AUDITED = ("audit_answer", "audited_label")
 KEEP = ("selected", "not likely wrong", "all")
 
 
-def cleaned(examples: Columns, keep: str, relabel: bool) -> tuple[np.ndarray, np.ndarray]:
-    """(the rows that stay, the label of every row); with `relabel` likely wrong ones stay, by what the run suggests.
+def cleaned(e: Examples, keep: str, relabel: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(the rows that stay, the class of every row); with `relabel` likely wrong ones stay, by what the run suggests.
 
     Where it suggests nothing, because its classifier sees the very label they have, that is under this label.
 
     What a person said comes first, whatever is kept: right stays; wrong goes out under the label that they named;
     none of the classes is left out.
     """
-    issue, answer = examples["is_label_issue"], examples["audit_answer"]
-    stays = {"selected": examples["selected"], "not likely wrong": ~issue, "all": np.ones_like(issue)}[keep]
-    wrong, named = found_wrong(examples), answer == "wrong"
-    suggested = np.array([label is not None for label in examples["suggested_label"]])
-    label = np.where(relabel & issue & suggested, examples["suggested_label"], examples["given_label"])
-    stays = ((stays | (relabel & issue) | (answer == "right")) & ~wrong) | named
-    return np.flatnonzero(stays), np.where(named, examples["audited_label"], label)
+    said, likely = _said(e), e.likely_wrong
+    stays = {"selected": e.kept, "not likely wrong": ~likely, "all": np.ones_like(likely)}[keep]
+    label = np.where(relabel & likely & (e.suggested >= 0), e.suggested, e.label)
+    stays = ((stays | (relabel & likely)) & ~found_wrong(e)) | (said >= 0)
+    return np.flatnonzero(stays), np.where(said >= 0, said, label)
 
 
-def cleaned_columns(examples: Columns, rows: np.ndarray, label: np.ndarray) -> dict[str, np.ndarray]:
+def cleaned_columns(e: Examples, rows: np.ndarray, label: np.ndarray) -> dict[str, Any]:
     """The cleaned dataset as a table; `weight` is the run's, 0 for what it did not select, 1 for a person's word."""
-    heard = ("audit_answer",) if are_answered(examples) else ()
-    columns = {"id": examples["id"], "label": label, **{name: examples[name] for name in (*CLEANED, *heard)}}
-    vouched = np.isin(examples["audit_answer"], ("right", "wrong"))
-    columns["weight"] = np.where(vouched, columns["weight"].dtype.type(1), columns["weight"])
+    table = e.table()
+    heard = ("audit_answer",) if are_answered(e) else ()
+    columns = {"id": table["id"], "label": e.named(label), **{name: table[name] for name in (*CLEANED, *heard)}}
+    columns["weight"] = np.where(_said(e) >= 0, e.weight.dtype.type(1), e.weight)
     return {name: values[rows] for name, values in columns.items()}
 
 
-def found_wrong(examples: Columns) -> np.ndarray:
+def _said(e: Examples) -> np.ndarray:
+    """The true class by hand, NONE or NOBODY."""
+    return np.full(len(e), NOBODY) if e.answer is None else e.answer
+
+
+def found_wrong(e: Examples) -> np.ndarray:
     """Those whose label a person found wrong, whether or not they named another."""
-    answer = examples["audit_answer"]
-    return (answer == "wrong") | (answer == "none")
+    said = _said(e)
+    return (said != NOBODY) & (said != e.label)
 
 
-def are_answered(examples: Columns) -> bool:
+def are_answered(e: Examples) -> bool:
     """Did a person answer for any of them?"""
-    return any(answer is not None for answer in examples["audit_answer"])
+    return bool((_said(e) != NOBODY).any())
 
 
-def labelstudio_tasks(examples: Columns, shows: str, shown: Sequence[str]) -> list[dict[str, Any]]:
+def labelstudio_tasks(e: Examples, shows: str, shown: Sequence[str]) -> list[dict[str, Any]]:
     """Tasks for Label Studio's JSON import, each with its suggested label where the run has one.
 
     What a person said of a label is an annotation, with the class they named; none of the classes is said in `meta`.
@@ -71,18 +75,17 @@ def labelstudio_tasks(examples: Columns, shows: str, shown: Sequence[str]) -> li
     shows: "image" or "text", what `shown` holds. The labelling interface has a control `label` over it:
         <Image name="image" value="$image"/>  <Choices name="label" toName="image"> ... </Choices>
     """
+    table = e.table()
+    names = ("id", "given_label", "label_score", "predicted_probability", "suggested_label")
+    told = [table.get(name, [None] * len(e)) for name in (*names, "audit_answer", "audited_label")]
     tasks = []
-    for i, (suggested, audited) in enumerate(zip(examples["suggested_label"], examples["audited_label"], strict=True)):
-        guess = {"model_version": "smallloss", "score": _number(examples["predicted_probability"][i])}
-        meta = {"id": examples["id"][i], "given_label": examples["given_label"][i]}
-        meta["label_score"] = _number(examples["label_score"][i])
-        task = {
-            "data": {shows: shown[i]},
-            "predictions": [] if suggested is None else [guess | _choice(shows, suggested)],
-            "meta": meta,
-        }
-        if examples["audit_answer"][i] is not None:
-            meta["audit_answer"] = examples["audit_answer"][i]
+    for what, name, given, score, sure, suggested, answer, audited in zip(shown, *told, strict=True):
+        guess = {"model_version": "smallloss", "score": _number(sure)}
+        meta = {"id": name, "given_label": given, "label_score": _number(score)}
+        predictions = [] if suggested is None else [guess | _choice(shows, suggested)]
+        task: dict[str, Any] = {"data": {shows: what}, "predictions": predictions, "meta": meta}
+        if answer is not None:
+            meta["audit_answer"] = answer
             task["annotations"] = [] if audited is None else [_choice(shows, audited)]
         tasks.append(task)
     return tasks
@@ -102,7 +105,7 @@ def local_file(path: Path) -> str:
     return "/data/local-files/?d=" + quote(os.fsencode(path).lstrip(b"/"))
 
 
-def fiftyone_samples(examples: Columns, paths: Sequence[Path]) -> list[dict[str, Any]]:
+def fiftyone_samples(e: Examples, paths: Sequence[Path]) -> list[dict[str, Any]]:
     """Samples for FiftyOne, which these lines load:
 
         import json, fiftyone as fo
@@ -116,29 +119,26 @@ def fiftyone_samples(examples: Columns, paths: Sequence[Path]) -> list[dict[str,
     The tags are the reason and the split; mistakenness is 1 - label_score, null for what was never seen. Where a person
     was asked, audit_answer and audited_label are fields of every sample.
     """
-    samples: list[dict[str, Any]] = []
-    heard = AUDITED if are_answered(examples) else ()
-    for i, path in enumerate(paths):
-        score = _number(examples["label_score"][i])
-        samples.append(
-            {
-                "filepath": _utf8(path),
-                "tags": [tag for tag in (examples["reason"][i], examples["split"][i]) if tag],
-                "ground_truth": {"label": examples["given_label"][i]},
-                "prediction": {
-                    "label": examples["predicted_label"][i],
-                    "confidence": _number(examples["predicted_probability"][i]),
-                },
-                "mistakenness": None if score is None else 1 - score,
-                **{name: examples[name][i] for name in heard},
-            }
-        )
+    table = e.table()
+    names = ("reason", "split", "given_label", "predicted_label", "predicted_probability", "label_score")
+    told = [table.get(name, [None] * len(e)) for name in (*names, *AUDITED)]
+    heard, samples = are_answered(e), []
+    for path, reason, split, given, seen, sure, score, *audit in zip(paths, *told, strict=True):
+        low = _number(score)
+        sample = {
+            "filepath": _utf8(path),
+            "tags": [tag for tag in (reason, split) if tag],
+            "ground_truth": {"label": given},
+            "prediction": {"label": seen, "confidence": _number(sure)},
+            "mistakenness": None if low is None else 1 - low,
+        }
+        samples.append(sample | (dict(zip(AUDITED, audit, strict=True)) if heard else {}))
     return samples
 
 
-def _number(value: Any) -> float | None:
+def _number(value: float | None) -> float | None:
     """A number as JSON can say it."""
-    return float(value) if np.isfinite(value) else None
+    return None if value is None or not np.isfinite(value) else float(value)
 
 
 def _utf8(path: Path) -> str:

@@ -34,7 +34,9 @@ RECIPES = {
 class Own(co_teaching.Own):
     """λ beside Co-teaching's T_k. The authors' for CIFAR-10; another network may want another."""
 
-    agreement: float = knob(0.9, "Weight of the agreement of the two networks.", least=0, most=1)
+    agreement: float = knob(
+        0.9, "Weight of the agreement of the two networks; small ones learn better with 0.5.", least=0, most=1
+    )
 
 
 class JoCoR(co_teaching.CoTeaching):

@@ -13,7 +13,7 @@ from smallloss.criterion.transition import Matrix, column_dominance
 from smallloss.errors import InputError
 from smallloss.noise.answers import PROMISE, Interval, Labelled
 from smallloss.noise.model import NoiseModel
-from smallloss.words import listed, percent, quoted
+from smallloss.words import counted, listed, percent, quoted
 
 Word = Literal["unchecked", "checked", "do not trust"]
 
@@ -153,8 +153,8 @@ def _unanswered(kept: int, refuted: str, learnt_from: int) -> tuple[Word, str]:
         return "do not trust", f"Do not trust the kept labels: {refuted}."
     if learnt_from:
         return "unchecked", (
-            f"Unchecked: {learnt_from:,} answers chose what is kept, so they do not judge it. How many of the {kept:,} "
-            "kept labels are right, only fresh answers can tell (smallloss audit)."
+            f"Unchecked: {counted(learnt_from, 'answer')} chose what is kept, so none judges it. How many of the "
+            f"{kept:,} kept labels are right, only fresh answers can tell (smallloss audit)."
         )
     return "unchecked", (
         f"Unchecked: nobody has looked at these labels yet. How many of the {kept:,} kept ones are right, only answers "

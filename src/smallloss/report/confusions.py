@@ -1,6 +1,6 @@
 """T for a reader: a small matrix where it fits, otherwise the most frequent confusions in words."""
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,26 +13,12 @@ SHORT_NAME = 4
 _WORTH_NAMING = 0.02
 
 
-@dataclass(frozen=True)
-class Cell:
-    share: str
-    shade: int  # percent of colour; the diagonal has one of its own
-    diagonal: bool
+def confusions(run: Run) -> dict[str, Any] | None:
+    """T[i, j], how often a true i is labelled j, from the estimate or from the T that was known; None without either.
 
-
-@dataclass(frozen=True)
-class Confusions:
-    """T[i, j]: how often a true i is labelled j."""
-
-    estimated: bool
-    names: list[str]
-    tall: bool  # the names are too long to stand side by side
-    rows: list[list[Cell]]  # empty where there are too many classes for a matrix
-    pairs: list[tuple[str, str, str]]  # true class, the label it got, how often
-
-
-def confusions(run: Run) -> Confusions | None:
-    """From the estimate, or from the T that was known; None where there is neither."""
+    rows: of cells (share, shade in percent of colour), empty where there are too many classes for a matrix. pairs: true
+    class, the label it got, how often. tall: the names are too long to stand side by side.
+    """
     known = run.settings.get("noise", {}).get("transition")
     if run.estimate is None and known is None:
         return None
@@ -40,15 +26,21 @@ def confusions(run: Run) -> Confusions | None:
     names = [one_line(name) for name in run.examples.classes]
     rows = [[_cell(T, i, j) for j in range(len(T))] for i in range(len(T))] if len(T) <= CLASSES_SHOWN else []
     tall = any(len(name) > SHORT_NAME for name in names)
-    return Confusions(run.estimate is not None, names, tall, rows, _pairs(T, names))
+    return {
+        "estimated": run.estimate is not None,
+        "names": names,
+        "tall": tall,
+        "rows": rows,
+        "pairs": _pairs(T, names),
+    }
 
 
-def _cell(T: np.ndarray, i: int, j: int) -> Cell:
+def _cell(T: np.ndarray, i: int, j: int) -> tuple[str, int]:
     if T[i, j] < 0.005:
-        return Cell("", 0, i == j)
+        return "", 0
     # Flips by their square root: a rare one should not pass for none.
     shade = 55 * T[i, j] if i == j else 80 * np.sqrt(T[i, j])
-    return Cell(f"{100 * T[i, j]:.0f}", round(shade), i == j)
+    return f"{100 * T[i, j]:.0f}", round(shade)
 
 
 def _pairs(T: np.ndarray, names: list[str]) -> list[tuple[str, str, str]]:

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
-from math import isnan, nan
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -70,14 +70,19 @@ def class_rows(run: Run) -> list[ClassRow]:
     e, rows = run.examples, run.examples.rows(TRAIN)
     counts = np.bincount(e.label[rows], minlength=len(e.classes))
     members = np.split(rows[np.argsort(e.label[rows], kind="stable")], np.cumsum(counts)[:-1])
-    facts = zip(e.classes, members, run.noise_rate.tolist(), strict=True)
-    found = [_row(run, name, mine, rate) for name, mine, rate in facts]
-    cuts = [float(e.cutoff[mine[0]]) if len(mine) else nan for mine in members]
-    more = zip(*_class_facts(run), cuts, strict=True)
-    return [
-        replace(row, interval=interval, margin=margin, cutoff=None if isnan(cut) else cut)
-        for row, (interval, margin, cut) in zip(found, more, strict=True)
-    ]
+    intervals, margins = _class_facts(run)
+    facts = zip(e.classes, members, _rates(run).tolist(), intervals, margins, strict=True)
+    found = []
+    for name, mine, rate, interval, least in facts:
+        cutoff = None if not len(mine) or isnan(e.cutoff[mine[0]]) else float(e.cutoff[mine[0]])
+        found.append(replace(_row(run, name, mine, rate), interval=interval, margin=least, cutoff=cutoff))
+    return found
+
+
+def _rates(run: Run) -> np.ndarray:
+    """As they are after the answers, where there are any."""
+    said = run.rates or {}
+    return np.asarray(said.get("noise_rate", run.noise_rate), np.float64)
 
 
 def _class_facts(run: Run) -> tuple[list[Any], list[Any]]:
@@ -85,7 +90,7 @@ def _class_facts(run: Run) -> tuple[list[Any], list[Any]]:
     nothing: list[Any] = [None] * len(run.examples.classes)
     found, theory = run.intervals, run.verdict.theory
     intervals = (
-        nothing if found is None else list(zip(*(map(float, found[end]) for end in ("low", "high")), strict=True))
+        nothing if found is None else list(zip(map(float, found["low"]), map(float, found["high"]), strict=True))
     )
     if theory is not None:
         return intervals, list(theory.margin)
@@ -105,7 +110,7 @@ def _together(run: Run, splits: list[str], name: str) -> ClassRow:
     It has the interval of the estimate, which is of all labels, but where what is held out stands alone.
     """
     rows = np.concatenate([run.examples.rows(split) for split in splits])
-    row = _row(run, name, rows, float(run.noise_rate[run.examples.label[rows]].mean()))
+    row = _row(run, name, rows, float(_rates(run)[run.examples.label[rows]].mean()))
     if run.intervals is None or TRAIN not in splits:
         return row
     _, low, high = run.intervals["overall"]

@@ -6,6 +6,7 @@ No text of the user is drawn here: names stand in the page's own legends.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ _LEFT, _TOP, _RIGHT, _BOTTOM = 50.0, 26.0, 12.0, 44.0  # around the axes, for nu
 SPARK_BINS = 32
 SPARK_HEIGHT = 12.0
 
+Sparkline = dict[str, Any]
 Curve = tuple[Sequence[float], Sequence[float] | np.ndarray]  # across, up; what is not finite interrupts it
 
 
@@ -169,18 +171,12 @@ def _over_epochs(
     return Axes(_within(low, high, whole=True), up, ("epoch", name), (low - room, high + room), size)
 
 
-@dataclass(frozen=True)
-class Sparkline:
-    """Paths over SPARK_BINS units of width, the ground at SPARK_HEIGHT; an empty text draws nothing."""
-
-    kept: str
-    aside: str
-    wrong: str
-    cuts: tuple[float, ...]  # where the kept end, and where the likely wrong begin
-
-
 def sparklines(e: Examples, rows: np.ndarray) -> list[Sparkline | None]:
-    """A small histogram for each class, all over the same scores; None where no example of the class was seen."""
+    """A small histogram for each class, all over the same scores; None where no example of the class was seen.
+
+    A path for each of FATES, over SPARK_BINS units of width with the ground at SPARK_HEIGHT, an empty one where there
+    is nothing; and `cuts`: where the kept end, and where the likely wrong begin.
+    """
     seen, c, f = rows[e.rank[rows] > 0], len(e.classes), len(FATES)
     if not len(seen):
         return [None] * c
@@ -202,9 +198,9 @@ def _sparkline(counts: np.ndarray, kept_end: float, wrong_begin: float) -> Spark
     if not stacked[-1].any():
         return None
     heights = SPARK_HEIGHT * np.sqrt(stacked / stacked[-1].max())
-    kept, aside, wrong = (_bars(np.where(count > 0, top, 0)) for count, top in zip(counts, heights, strict=True))
+    bars = [_bars(np.where(count > 0, top, 0)) for count, top in zip(counts, heights, strict=True)]
     cuts = tuple(round(cut, 2) for cut in (kept_end, wrong_begin) if np.isfinite(cut))
-    return Sparkline(kept, aside, wrong, cuts)
+    return {**dict(zip(FATES, bars, strict=True)), "cuts": cuts}
 
 
 def _bars(heights: np.ndarray) -> str:

@@ -1,6 +1,7 @@
 """The result on a terminal: the verdict, the methods, the classes, and where the files are."""
 
 import shlex
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,20 +77,12 @@ def render_selection(selection: Selection, console: "Console") -> None:
     from rich.text import Text
 
     columns = selection.class_table()
-    table = _table("Class by class")
-    table.add_column("class", overflow="ellipsis", min_width=8)
-    for name in ("examples", "noise", "kept", "likely\nwrong", "set\naside"):
-        table.add_column(name, justify="right", no_wrap=True)
     most = np.argsort(-np.asarray(columns["noise_rate"]), kind="stable")[:CLASSES_SHOWN]
+    table = _class_table("Class by class")
     for k in np.sort(most):
-        counts = [f"{columns[name][k]:,}" for name in ("kept", "likely_wrong", "set_aside")]
-        cells = (
-            printable(str(columns["label"][k])),
-            f"{columns['n'][k]:,}",
-            percent(columns["noise_rate"][k]),
-            *counts,
-        )
-        table.add_row(*map(Text, cells))
+        counts = [f"{columns[name][k]:,}" for name in ("n", "kept", "likely_wrong", "set_aside")]
+        counts.insert(1, percent(columns["noise_rate"][k]))
+        table.add_row(*map(Text, (printable(str(columns["label"][k])), *counts)))
     console.print(table)
     if len(columns["label"]) > CLASSES_SHOWN:
         console.print(
@@ -108,19 +101,15 @@ def _methods(run: Run) -> "Table":
     table = _table(f"Accuracy on {printable(run.accuracy_on)}")
     table.add_column("method", no_wrap=True)
     table.add_column("net", no_wrap=True, overflow="ellipsis", max_width=NET_SHOWN)
-    for name in (*(["true labels"] if true else []), *columns, "seconds"):
-        how = "dim" if name == "given labels" else ""
-        table.add_column(
-            name.replace("mean of ", "mean of\n").replace(" labels", "\nlabels"),
-            justify="right",
-            no_wrap=True,
-            style=how,
-        )
+    timed = not any(isnan(found.seconds) for found in run.accuracies)  # of a run read back nobody knows
+    for name in (*(["true labels"] if true else []), *columns, *(["seconds"] if timed else [])):
+        title = name.replace("mean of ", "mean of\n").replace(" labels", "\nlabels")
+        table.add_column(title, justify="right", no_wrap=True, style="dim" if name == "given labels" else "")
     table.add_column(f"compared with {called(run, REFERENCE)} (95 % interval)")
     differences = compare(run.accuracies)
     for k, (found, *taken) in enumerate(zip(run.accuracies, *columns.values(), strict=True)):
         beside = differences[found.method].words if found.method in differences else ""
-        numbers = (*true[k : k + 1], *map(percent, taken), f"{found.seconds:,.0f}")
+        numbers = (*true[k : k + 1], *map(percent, taken), *([f"{found.seconds:,.0f}"] if timed else []))
         table.add_row(*map(Text, (called(run, found.method), printable(found.net), *numbers)), beside)
     return table
 
@@ -135,13 +124,8 @@ def _classes(run: Run) -> list["Table | str"]:
     if hidden > 0:
         rows = sorted(rows, key=lambda row: -row.noise_rate)[:CLASSES_SHOWN]
     full = known and run.intervals is not None  # rates with intervals, precision and recall: just 80 columns
-    table = _table(f"Labels, ranked by {ranked_by(run)}", gap=0 if full else 1)
-    table.add_column("class", overflow="ellipsis", min_width=8)  # the one to give way where room is short
-    for name in ("examples", "noise", "kept", "likely\nwrong", "set\naside"):
-        table.add_column(name, justify="right", no_wrap=True)
-    if known:
-        for name in ("kept:\nprec. / rec.", "likely\nwrong:\nprec. / rec."):
-            table.add_column(name, justify="right", no_wrap=True)
+    pairs = ("kept:\nprec. / rec.", "likely\nwrong:\nprec. / rec.") if known else ()
+    table = _class_table(f"Labels, ranked by {ranked_by(run)}", *pairs, gap=0 if full else 1)
     for row in rows:
         table.add_row(*map(Text, _cells(row)))
     table.add_section()
@@ -153,17 +137,24 @@ def _classes(run: Run) -> list["Table | str"]:
     return pieces
 
 
+def _class_table(title: str, *more: str, gap: int = 1) -> "Table":
+    table = _table(title, gap)
+    table.add_column("class", overflow="ellipsis", min_width=8)  # the one to give way where room is short
+    for name in ("examples", "noise", "kept", "likely\nwrong", "set\naside", *more):
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
 def _cells(row: ClassRow) -> list[str]:
     numbers = [f"{count:,}" for count in (row.kept, row.likely_wrong, row.set_aside)]
     rate = percent(row.noise_rate)
     if row.interval is not None:
         rate = f"{100 * row.noise_rate:.0f} ({100 * row.interval[0]:.0f}–{100 * row.interval[1]:.0f}) %"
-    cells = [row.name, f"{row.examples:,}", rate, *numbers]
-    if row.agreement is not None:
-        found = row.agreement
-        cells.append(_pair(found.kept_precision, found.kept_recall))
-        cells.append(_pair(found.issue_precision, found.issue_recall))
-    return cells
+    found = row.agreement
+    pairs = [] if found is None else [
+        _pair(found.kept_precision, found.kept_recall), _pair(found.issue_precision, found.issue_recall),
+    ]  # fmt: skip
+    return [row.name, f"{row.examples:,}", rate, *numbers, *pairs]
 
 
 def _pair(precision: float | None, recall: float | None) -> str:
@@ -175,10 +166,5 @@ def _table(title: str, gap: int = 1) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    return Table(
-        title=Text(title, style="bold"),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, gap, 0, 0),
-        show_edge=False,
-    )
+    words, padding = Text(title, style="bold"), (0, gap, 0, 0)
+    return Table(title=words, title_justify="left", box=box.SIMPLE_HEAD, padding=padding, show_edge=False)

@@ -93,6 +93,7 @@ def audit(
     from smallloss.auditing import session as auditing
     from smallloss.auditing.words import next_run
     from smallloss.data.source import load
+    from smallloss.record.folder import read_config
     from smallloss.record.run import Run, data_of_run
 
     dataset = data_of_run(run) if data is None else load(data, label=label, labels=labels)
@@ -104,6 +105,7 @@ def audit(
             said.append(f"{run / 'report.html'} {as_it_was}")
         return "\n".join(said)
     if dataset is None:
+        read_config(run)  # what is no run at all is said first
         raise InputError(f"The data of {run} is not where the run found it, so there is nothing to show: give --data.")
     asked = auditing.ask(
         run, kept=kept, dropped=dropped, suspicious=suspicious, held_out=held_out, promise=promise, seed=seed,
