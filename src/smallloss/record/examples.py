@@ -156,7 +156,7 @@ class Examples:
 
     def table(self) -> dict[str, Any]:
         """The columns, for pandas.DataFrame or pyarrow.table."""
-        return {one.name: values for one in COLUMNS if (values := one.of(self)) is not None}
+        return {one.name: values for one in COLUMNS if (values := one.values(self)) is not None}
 
     def as_they_came(self) -> dict[str, Any]:
         """The table with the labels that somebody gave as numbers as these numbers again."""
@@ -213,9 +213,8 @@ class Examples:
             return np.array([code.get(cell, NOBODY) for cell in found.column(name).to_pylist()], np.int64)
 
         has = set(table.column_names)
-        values: dict[str, Any] = {
-            name: column_values(found.column(column)) for name, column in _AS_THEY_ARE.items() if column in has
-        }
+        fields = {one.of: one.name for one in COLUMNS if isinstance(one.of, str) and one.name in has}
+        values: dict[str, Any] = {name: column_values(found.column(column)) for name, column in fields.items()}
         reason = {name: k for k, name in enumerate(REASONS)}
         split = {name: k for k, name in enumerate(SPLITS)}
         return cls(
@@ -247,12 +246,16 @@ def _unreadable(table: Any) -> dict[str, Unreadable]:
 
 
 class Column(NamedTuple):
-    """A column of the table: what it holds, None where a run has none; what it says of an example that was not read."""
+    """A column of the table: the field that it holds and is read back to, or how it is made of several, None where a
+    run has none; what it says of an example that was not read."""
 
     name: str
-    of: Callable[[Examples], Any]
+    of: str | Callable[[Examples], Any]
     blank: Any
     doc: str
+
+    def values(self, examples: Examples) -> Any:
+        return getattr(examples, self.of) if isinstance(self.of, str) else self.of(examples)
 
 
 _SAID = np.array(["right", "wrong", "none", None], dtype=object)
@@ -275,7 +278,7 @@ def _suggested(e: Examples) -> np.ndarray | None:
 COLUMNS = (
     Column("is_label_issue", lambda e: e.likely_wrong | e.corrected, False,
            "likely wrong: `rank_in_class` is beyond (1 - noise rate) n of its label; or found wrong by hand"),
-    Column("label_score", lambda e: e.label_score, np.nan,
+    Column("label_score", "label_score", np.nan,
            "in [0, 1], low is suspicious: how probable it is that the label is right, by rank, below 1/2 exactly for "
            "the likely wrong; after an audit by its answers"),
     Column("given_label", lambda e: e.named(e.label), None, "the label as it came"),
@@ -286,15 +289,15 @@ COLUMNS = (
            "its position in the input, from 0, unreadable examples not counted"),
     Column("split", _split, "",
            "`train`, or `held out`: never trained on, and ranked among the held out"),
-    Column("score", lambda e: e.score, np.nan,
+    Column("score", "score", np.nan,
            "what examples are ranked by, high is suspicious: the mean loss, or minus the mean margin (how far the "
            "label's output is above the others); after an audit 1 - label score"),
-    Column("mean_loss", lambda e: e.mean_loss, np.nan, "the mean of its losses over the recorded epochs"),
-    Column("rank_in_class", lambda e: e.rank, 0,
+    Column("mean_loss", "mean_loss", np.nan, "the mean of its losses over the recorded epochs"),
+    Column("rank_in_class", "rank", 0,
            "1 for the smallest score among the examples with this label; 0 if never seen"),
-    Column("quota", lambda e: e.quota, 0, "how many examples of this label are kept"),
-    Column("cutoff", lambda e: e.cutoff, np.nan, "the score of the last one kept"),
-    Column("weight", lambda e: e.weight, 0.0,
+    Column("quota", "quota", 0, "how many examples of this label are kept"),
+    Column("cutoff", "cutoff", np.nan, "the score of the last one kept"),
+    Column("weight", "weight", 0.0,
            "between exp(-kappa) and 1 for a kept example, 0 for the others"),
     Column("selected", lambda e: e.kept, False, "safe to learn from: `rank_in_class` is within the quota"),
     Column("reason", lambda e: np.array(REASONS, dtype=object)[e.reason], REASONS[UNREADABLE],
@@ -302,7 +305,7 @@ COLUMNS = (
     Column("suggested_label", _suggested, None,
            "for a likely wrong label, what the network that did not learn it sees instead. Never applied unless you "
            "ask"),
-    Column("predicted_probability", lambda e: e.probability, np.nan,
+    Column("predicted_probability", "probability", np.nan,
            "how sure the classifier is"),
     Column("audit_answer", _answer, None,
            "with answers by hand: `right`, `wrong` or `none`"),
@@ -312,7 +315,3 @@ COLUMNS = (
            "only where a benchmark knows it"),
 )  # fmt: skip
 _NEEDED = [one.name for one in COLUMNS].index("reason")  # every run has the columns up to this one
-_AS_THEY_ARE = {
-    "label_score": "label_score", "score": "score", "mean_loss": "mean_loss", "rank": "rank_in_class",
-    "quota": "quota", "cutoff": "cutoff", "weight": "weight", "probability": "predicted_probability",
-}  # fmt: skip
