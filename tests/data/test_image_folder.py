@@ -2,18 +2,13 @@ import os
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from smallloss.data import load
 from smallloss.data.dataset import Unreadable
 from smallloss.errors import InputError
+from sources import draw
 
 HOSTILE = ["<script>", "=cmd()", "line\nbreak", "\u202egnp", "猫", " spaced ", "'quoted\""]
-
-
-def draw(path, colour=(10, 20, 30), size=(32, 32)):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.new("L" if isinstance(colour, int) else "RGB", size, colour).save(path)
 
 
 def two_classes(root, each=2):
@@ -86,15 +81,8 @@ def test_links_are_followed_and_loops_end(tmp_path):
     (root / "bird").symlink_to(aviary)
     (root / "dog" / "birds").symlink_to(aviary)  # another class: not followed
     data = load(root)
-    assert list(data.ids) == [
-        "bird/tit.png",
-        "cat/0.png",
-        "cat/1.png",
-        "cat/more/far.png",
-        "dog/0.png",
-        "dog/1.png",
-        "dog/linked.png",
-    ]
+    seen = "bird/tit.png cat/0.png cat/1.png cat/more/far.png dog/0.png dog/1.png dog/linked.png"
+    assert list(data.ids) == seen.split()
 
 
 def test_unreadable_pictures_are_listed_and_skipped(tmp_path):
@@ -153,59 +141,34 @@ def test_a_class_may_be_called_train(tmp_path):
     assert load(tmp_path).classes == ("car", "train")
 
 
-def build_loose(root):
-    draw(root / "a.png")
-
-
-def build_one_class(root):
-    draw(root / "cat" / "0.png")
-    draw(root / "cat" / "1.png")
-
-
-def build_singles(root):
-    draw(root / "cat" / "0.png")
-    draw(root / "dog" / "0.png")
-
-
-def build_nothing_inside(root):
-    (root / "cat").mkdir()
-
-
-def build_all_broken(root):
-    for name in ("cat/0", "cat/1", "dog/0"):
-        path = root / f"{name}.png"
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(b"x")
-
-
-def build_one_class_left(root):
-    build_all_broken(root)
-    draw(root / "cat" / "2.png")
-    draw(root / "cat" / "3.png")
-
-
-def build_strange_test(root):
-    two_classes(root / "train")
-    draw(root / "test" / "cow" / "0.png")
+TWO = ("cat/0.png", "cat/1.png", "dog/0.png", "dog/1.png")
 
 
 @pytest.mark.parametrize(
-    "build, sentence",
+    "good, broken, sentence",
     [
-        (lambda root: None, "is a folder without idx files and without pictures"),
-        (build_loose, "holds pictures but no class subfolders"),
-        (build_nothing_inside, "'cat' the first, hold none"),
-        (build_one_class, "All 2 examples of data carry the label 'cat'"),
-        (build_singles, "No label of data occurs twice"),
-        (build_all_broken, "None of the 3 pictures of data can be read; the first, 'cat/0.png': not a picture"),
-        (build_one_class_left, "All 2 examples of data carry the label 'cat'"),
-        (build_strange_test, "data test has the class 'cow', which no training picture carries"),
+        ((), (), "is a folder without idx files and without pictures"),
+        (("a.png",), (), "holds pictures but no class subfolders"),
+        ((), ("cat/a.txt",), "'cat' the first, hold none"),
+        (TWO[:2], (), "All 2 examples of data carry the label 'cat'"),
+        (TWO[1:3], (), "No label of data occurs twice"),
+        ((), TWO[:3], "None of the 3 pictures of data can be read; the first, 'cat/0.png': not a picture"),
+        (("cat/2.png", "cat/3.png"), TWO[:3], "All 2 examples of data carry the label 'cat'"),
+        (
+            ("test/cow/0.png", *(f"train/{place}" for place in TWO)),
+            (),
+            "data test has the class 'cow', which no",
+        ),
     ],
 )
-def test_a_folder_that_cannot_be_used_is_one_sentence(tmp_path, build, sentence):
+def test_a_folder_that_cannot_be_used_is_one_sentence(tmp_path, good, broken, sentence):
     root = tmp_path / "data"
     root.mkdir()
-    build(root)
+    for place in good:
+        draw(root / place)
+    for place in broken:
+        (root / place).parent.mkdir(exist_ok=True)
+        (root / place).write_bytes(b"x")
     with pytest.raises(InputError, match=sentence) as caught:
         load(root)
     assert "\n" not in str(caught.value)

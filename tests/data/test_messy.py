@@ -3,14 +3,12 @@
 import re
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from PIL import Image
-from pyarrow import parquet
 
 import smallloss.data
 from smallloss.data import load, source
 from smallloss.errors import InputError
+from sources import draw, table
 
 NUM = ["1.5", "2.5", "3.5", "0.5", "7.25", "9.5"]
 LABEL = ["a", "b", "b", "a", "b", "a"]
@@ -57,11 +55,9 @@ def test_arrays_as_others_name_them(tmp_path, names):
     assert load(tmp_path / "a.npz").test.labels.tolist() == [1, 0]
 
 
-def draw(root, *places):
+def drawn(root, *places):
     for k, place in enumerate(places):
-        path = root / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.new("RGB", (32, 32), (40 * k, 0, 9)).save(path, "PNG")
+        draw(root / place, (40 * k, 0, 9))
 
 
 CLASSES = ("cat/0.png", "cat/1.png", "dog/0.png", "dog/1.png")
@@ -70,7 +66,7 @@ CLASSES = ("cat/0.png", "cat/1.png", "dog/0.png", "dog/1.png")
 def test_a_folder_as_an_archive_leaves_it(tmp_path):
     """Beside train and test lie a readme, what a Mac packed, and labels; a photo that Pillow does not know is named."""
     root = tmp_path / "set"
-    draw(root, *(f"{part}/{place}" for part in ("train", "test") for place in CLASSES))
+    drawn(root, *(f"{part}/{place}" for part in ("train", "test") for place in CLASSES))
     for place in ("__MACOSX/train/cat/._0.png", "README.txt", "labels/all.txt", "train/cat/9.HEIC"):
         (root / place).parent.mkdir(parents=True, exist_ok=True)
         (root / place).write_bytes(b"x")
@@ -84,7 +80,7 @@ def test_a_folder_as_an_archive_leaves_it(tmp_path):
 
 @pytest.mark.parametrize("head", ["img,width,label", "path,width,label"])
 def test_pictures_are_found_by_their_paths_whatever_the_column_is_called(tmp_path, head):
-    draw(tmp_path, *CLASSES)
+    drawn(tmp_path, *CLASSES)
     places = CLASSES if head.startswith("img") else ("gone.mp4", *CLASSES)
     (tmp_path / "t.csv").write_text(f"{head}\n" + "".join(f"{place},{len(place)},{place[:3]}\n" for place in places))
     assert load(tmp_path / "t.csv").kind == "pictures"
@@ -94,16 +90,20 @@ def test_pictures_are_found_by_their_paths_whatever_the_column_is_called(tmp_pat
 
 
 def test_pictures_may_lie_in_the_table_as_bytes(tmp_path):
-    draw(tmp_path, *CLASSES)
-    held = {"image": [(tmp_path / place).read_bytes() for place in CLASSES], "label": [0, 0, 1, 1]}
-    parquet.write_table(pa.table(held), tmp_path / "t.parquet")
-    assert load(tmp_path / "t.parquet").inputs[:, 0, 0, 0].tolist() == [0, 40, 80, 120]
+    drawn(tmp_path, *CLASSES)
+    held = [(tmp_path / place).read_bytes() for place in CLASSES]
+    assert load(table(tmp_path / "t.parquet", image=held, label=[0, 0, 1, 1])).inputs[:, 0, 0, 0].tolist() == [
+        0,
+        40,
+        80,
+        120,
+    ]
 
 
 def test_paths_written_on_windows(tmp_path):
-    draw(tmp_path, *CLASSES)
-    table = "path,label\n" + "".join(f"{place.replace('/', chr(92))},{place[:3]}\n" for place in CLASSES)
-    (tmp_path / "t.csv").write_text(table)
+    drawn(tmp_path, *CLASSES)
+    paths = "path,label\n" + "".join(f"{place.replace('/', chr(92))},{place[:3]}\n" for place in CLASSES)
+    (tmp_path / "t.csv").write_text(paths)
     data = load(tmp_path / "t.csv")
     assert data.inputs[:, 0, 0, 0].tolist() == [0, 40, 80, 120]
     assert data.ids[0] == "cat\\0.png"

@@ -3,32 +3,21 @@ import io
 import numpy as np
 import pyarrow as pa
 from PIL import Image
-from pyarrow import parquet
 
 from smallloss.data import described, load
 from smallloss.data.dataset import Unreadable
 from smallloss.data.described import MOST_CATEGORIES
+from sources import csv, draw, table
 
 HOSTILE = ["</script>", "../../x", "line\nbreak", "\u202eegrahc", "=cmd()"]
-
-
-def csv(path, text):
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def write(path, **columns):
-    parquet.write_table(pa.table(columns), path)
-    return path
 
 
 # Tables of pictures
 
 
 def pictures(folder, n=4):
-    (folder / "img").mkdir()
     for k in range(n):
-        Image.new("RGB", (32, 32), (k, 0, 9)).save(folder / "img" / f"{k}.png")
+        draw(folder / "img" / f"{k}.png", (k, 0, 9))
 
 
 def test_a_table_of_pictures(tmp_path):
@@ -46,7 +35,7 @@ def test_a_table_of_pictures(tmp_path):
 
 def test_absolute_paths_an_id_column_and_a_label_by_name(tmp_path):
     pictures(tmp_path)
-    path = write(
+    path = table(
         tmp_path / "t.parquet",
         Image=[str(tmp_path / "img" / f"{k}.png") for k in range(4)],
         id=HOSTILE[:4],
@@ -91,9 +80,9 @@ def test_numbers_categories_and_what_is_missing(tmp_path):
 
 def test_parquet_and_csv_give_the_same_features(tmp_path):
     a, b, label = [1.5, None, 3.0, 2.0], ["x", "y", "x", None], [0, 1, 0, 1]
-    table = write(tmp_path / "t.parquet", a=a, b=b, y=label)
+    columns = table(tmp_path / "t.parquet", a=a, b=b, y=label)
     text = csv(tmp_path / "t.csv", "a,b,y\n1.5,x,0\n,y,1\n3.0,x,0\n2.0,,1\n")
-    first, second = load(table), load(text)
+    first, second = load(columns), load(text)
     np.testing.assert_array_equal(first.inputs, second.inputs)
     assert first.fingerprint() == second.fingerprint()
     assert first.classes == ("0", "1")
@@ -103,7 +92,7 @@ def test_types_of_parquet_columns(tmp_path):
     import datetime
     import decimal
 
-    path = write(
+    path = table(
         tmp_path / "t.parquet",
         flag=[True, False, None],
         day=[datetime.date(1970, 1, 2), datetime.date(1970, 1, 5), datetime.date(1970, 1, 3)],
@@ -124,7 +113,7 @@ def test_types_of_parquet_columns(tmp_path):
 
 def test_rare_categories_share_one_column(tmp_path):
     names = [f"c{k:02d}" for k in range(40) for _ in range(3 if k < MOST_CATEGORIES else 2)]
-    path = write(tmp_path / "t.parquet", kind=names, label=[k % 2 for k in range(len(names))])
+    path = table(tmp_path / "t.parquet", kind=names, label=[k % 2 for k in range(len(names))])
     x = load(path).inputs
     assert x.shape == (len(names), MOST_CATEGORIES + 1)
     assert (x.sum(axis=1) == 1).all()
@@ -132,7 +121,7 @@ def test_rare_categories_share_one_column(tmp_path):
 
 
 def test_hostile_names_survive_in_ids_and_classes(tmp_path):
-    path = write(tmp_path / "t.parquet", id=HOSTILE * 1, value=[1, 4, 2, 8, 3], label=[*HOSTILE[:4], HOSTILE[0]])
+    path = table(tmp_path / "t.parquet", id=HOSTILE * 1, value=[1, 4, 2, 8, 3], label=[*HOSTILE[:4], HOSTILE[0]])
     data = load(path)
     assert list(data.ids) == HOSTILE
     assert [data.classes[k] for k in data.labels] == [*HOSTILE[:4], HOSTILE[0]]
@@ -145,7 +134,7 @@ FOOD = ["boil the rice with salt", "a recipe for tomato soup", "fry the onions i
 
 
 def test_texts_become_features_that_keep_the_subject(tmp_path):
-    path = write(tmp_path / "t.parquet", sentence=SPORT + FOOD, label=["sport"] * 4 + ["food"] * 4, length=[1] * 8)
+    path = table(tmp_path / "t.parquet", sentence=SPORT + FOOD, label=["sport"] * 4 + ["food"] * 4, length=[1] * 8)
     data = load(path)
     assert data.kind == "text"
     assert data.shown == SPORT + FOOD
@@ -161,29 +150,29 @@ def test_texts_become_features_that_keep_the_subject(tmp_path):
 
 def test_prose_is_found_without_a_name_and_short_strings_are_categories(tmp_path):
     long = [f"this is the {word} long remark of a customer" for word in ("first", "second", "third", "fourth")]
-    path = write(tmp_path / "t.parquet", remark=long, shop=["x", "y", "x", "y"], y=[0, 1, 0, 1])
+    path = table(tmp_path / "t.parquet", remark=long, shop=["x", "y", "x", "y"], y=[0, 1, 0, 1])
     assert load(path).kind == "text"
     assert load(path).shown == long
-    short = write(tmp_path / "s.parquet", remark=["a b", "a", "a", "a b"], y=[0, 1, 0, 1])
+    short = table(tmp_path / "s.parquet", remark=["a b", "a", "a", "a b"], y=[0, 1, 0, 1])
     assert load(short).kind == "table"
 
 
 def test_missing_texts_are_empty_and_at_most_256_features(tmp_path):
     rng = np.random.default_rng(0)
     words = [" ".join(f"w{k}" for k in rng.integers(0, 300, 12)) for _ in range(400)]
-    path = write(tmp_path / "t.parquet", text=[None, *words], label=[k % 2 for k in range(401)])
+    path = table(tmp_path / "t.parquet", text=[None, *words], label=[k % 2 for k in range(401)])
     data = load(path)
     assert data.inputs.shape == (401, 256)
     assert (data.inputs[0] == 0).all()
     assert data.shown[0] == ""
     assert "1 text is empty, in row 1." in data.notes
-    more = write(tmp_path / "u.parquet", text=[*words, "", " "], label=[k % 2 for k in range(402)])
+    more = table(tmp_path / "u.parquet", text=[*words, "", " "], label=[k % 2 for k in range(402)])
     assert "2 texts are empty, the first in row 401." in load(more).notes
 
 
 def test_very_long_collections_are_hashed(tmp_path, monkeypatch):
     monkeypatch.setattr(described, "_COUNTED", 10)
-    path = write(tmp_path / "t.parquet", text=SPORT + FOOD, label=["s"] * 4 + ["f"] * 4)
+    path = table(tmp_path / "t.parquet", text=SPORT + FOOD, label=["s"] * 4 + ["f"] * 4)
     data = load(path)
     assert data.inputs.shape == (8, 7)
     assert "hashed terms" in data.notes[-1]
@@ -202,9 +191,8 @@ def test_pictures_inside_a_table_are_read_as_datasets_are_shared(tmp_path):
         Image.new("RGB", (40, 40), (40 * k, 0, 0)).save(held, "PNG")
         cells.append({"bytes": held.getvalue(), "path": f"{k}.png"})
     cells[5] = {"bytes": None, "path": "far.png"}
-    table = pa.table({"image": cells, "label": ["a", "b"] * 3, "split": ["train"] * 6})
-    parquet.write_table(table, tmp_path / "t.parquet")
-    data = load(tmp_path / "t.parquet")
+    path = table(tmp_path / "t.parquet", image=cells, label=["a", "b"] * 3, split=["train"] * 6)
+    data = load(path)
     assert data.inputs.shape == (6, 40, 40, 3)
     assert data.inputs[:, 0, 0, 0].tolist() == [0, 40, 80, 120, 160, 250]
     assert data.ids == ["0", "1", "2", "3", "4", "5"]
