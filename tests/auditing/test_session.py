@@ -20,6 +20,7 @@ from smallloss.noise.blocks import anytime
 from smallloss.noise.rates import KEPT
 from smallloss.record.run import HELD_OUT, Run
 from smallloss.report.facts import class_rows
+from smallloss.run import verbs
 
 
 @pytest.fixture
@@ -363,8 +364,11 @@ def test_bad_tables_and_folders_are_sentences(folder: Path, tmp_path: Path) -> N
         read_back(folder, write_rows(tmp_path / "b.csv", [{"id": "x", "index": 1}]))
     with pytest.raises(InputError, match="There is no table"):
         read_back(folder, tmp_path / "nothing.csv")
-    with pytest.raises(InputError, match="not a run folder"):
-        audit(tmp_path)
+    for door in (audit, verbs.audit):
+        with pytest.raises(InputError, match="not a run folder"):
+            door(tmp_path)
+    with pytest.raises(InputError, match="is not where the run found it, so there is nothing to show: give --data"):
+        verbs.audit(folder)
     run_of(tmp_path / "other", seed=1)
     with pytest.raises(InputError, match="belongs to another run"):
         read_back(tmp_path / "other", answered(folder, tmp_path / "c.csv"))

@@ -173,7 +173,7 @@ def by_true_labels(run: Run) -> list[str]:
 
 def ranked_by(run: Run) -> str:
     """What the score is of."""
-    return printable(run.evidence + (", and answers by hand" if run.by_hand else ""))
+    return printable(f"{run.evidence}, and answers by hand" if run.by_hand else run.evidence)
 
 
 def called(run: Run, name: str) -> str:

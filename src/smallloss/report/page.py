@@ -59,7 +59,7 @@ def _facts(run: Run) -> dict[str, Any]:
         "name": printable(run.name),
         "classes": len(e.classes),
         "pictures": run.dataset is not None and run.dataset.pictures is not None,
-        "evidence": ranked_by(run),
+        "evidence": f"one minus the label score: {ranked_by(run)}" if run.by_hand else ranked_by(run),
         "verdict": run.verdict,
         "whole": whole,
         "trained_on": apart[0] if apart else whole,
@@ -88,22 +88,15 @@ def _facts(run: Run) -> dict[str, Any]:
 
 
 def _methods(run: Run) -> list[dict[str, Any]]:
-    differences = compare(run.accuracies)
+    differences, true = compare(run.accuracies), by_true_labels(run) or [""] * len(run.accuracies)
+    taken = zip(*shares(run.accuracies).values(), strict=True)
     return [
         {
-            "name": called(run, found.method),
-            "true": true,
-            "net": printable(found.net),
-            "shares": taken,
-            "words": differences[found.method].words if found.method in differences else "",
+            "name": called(run, one.method), "true": known, "net": printable(one.net), "shares": values,
+            "words": differences[one.method].words if one.method in differences else "",
         }
-        for found, true, *taken in zip(
-            run.accuracies,
-            by_true_labels(run) or [""] * len(run.accuracies),
-            *shares(run.accuracies).values(),
-            strict=True,
-        )
-    ]
+        for one, known, values in zip(run.accuracies, true, taken, strict=True)
+    ]  # fmt: skip
 
 
 def _plots(run: Run) -> dict[str, str]:
