@@ -64,9 +64,11 @@ def test_a_wrong_rate_is_a_sentence(rate, words):
         sl.clean((np.eye(40, 3, dtype=np.float32), np.arange(40) % 2), noise_rate=rate, epochs=1, progress=False)
 
 
-def test_nothing_to_predict_gives_nothing():
+def test_a_prior_is_given_by_label_and_nothing_to_predict_gives_nothing():
     x = np.random.default_rng(0).normal(size=(30, 2))
-    run = sl.clean((x, np.array(["cat", "dog", "eel"])[np.arange(30) % 3]), noise_rate=0.1, epochs=1)
+    y, prior = np.array(["cat", "dog", "eel"])[np.arange(30) % 3], {"cat": 0.5, "dog": 0.25, "eel": 0.25}
+    run = sl.clean((x, y), noise_rate=0.1, prior=prior, epochs=1)
+    assert run.selection.quota.prior.tolist() == [0.5, 0.25, 0.25]
     for nothing in (x[:0], []):
         assert run.predict(nothing).tolist() == []
     assert set(run.predict(x)) <= {"cat", "dog", "eel"}
@@ -89,13 +91,6 @@ def test_a_bad_beta_is_refused_before_training_where_the_rates_are_estimated(tmp
     with pytest.raises(InputError, match="beta is 5"):
         sl.clean((x, np.arange(30) % 3), tmp_path / "run", epochs=1, settings={"beta": 5})
     assert not (tmp_path / "run").exists()
-
-
-def test_a_prior_is_given_by_label_as_rates_are():
-    x = np.random.default_rng(0).normal(size=(30, 2))
-    run = sl.clean((x, np.arange(30) % 3), noise_rate=0.1, prior={0: 0.5, 1: 0.25, 2: 0.25}, epochs=1)
-    assert run.selection.quota.prior is not None
-    assert run.selection.quota.prior.tolist() == [0.5, 0.25, 0.25]
 
 
 def test_every_picture_is_judged_or_listed_and_an_audit_knows_which(tmp_path):

@@ -344,7 +344,8 @@ def test_clean_hands_on_prior_path_and_workers(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["smallloss", "clean", "digits", "--out", str(tmp_path / "run"), *options])
     with pytest.raises(SystemExit):
         main()
-    assert (tasks[0].path, tasks[0].workers, priors) == ("streaming", 2, ["uniform"])
+    assert (tasks[0].path, tasks[0].workers) == ("streaming", 2)
+    assert priors[0].tolist() == [0.1] * 10
 
 
 def test_clean_refuses_a_folder_of_somebody_else(tmp_path, monkeypatch, capsys):

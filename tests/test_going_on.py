@@ -62,6 +62,14 @@ def test_a_setting_may_change_until_a_stage_was_trained_by_it(stages, free, name
         assert again.changed == folder.changed  # a stop in between does not hide it
 
 
+def test_a_folder_of_before_lists_the_settings_of_every_method(tmp_path):
+    """They bear on nothing here: the run goes on."""
+    folder_with(tmp_path, "stage1", "mine")
+    used = {name: value for name, value in SETTINGS.items() if name not in ("rsl_wm", "mixmatch")}
+    with RunFolder(tmp_path, CONFIG | {"settings": used}) as folder:
+        assert not folder.changed
+
+
 def test_only_settings_may_change(tmp_path):
     folder_with(tmp_path)
     both = {**with_setting("rsl.lr", 0.7), "seed": 1}

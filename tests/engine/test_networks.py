@@ -184,14 +184,6 @@ def test_optimiser_tensors_are_the_whole_state(recipe):
         assert torch.equal(left, right)
 
 
-def test_two_networks_share_one_optimiser():
-    nets = [network(0), network(1)]
-    optimiser = build_optimiser([p for net in nets for p in net.module.parameters()], SGD, torch.tensor(0.1))
-    parameters = [p for group in optimiser.param_groups for p in group["params"]]
-    assert len(parameters) == sum(len(list(net.module.parameters())) for net in nets)
-    assert len(optimiser_tensors(optimiser)) == len(parameters)
-
-
 def test_frozen_parameters_are_left_out():
     net = network()
     net.module[0].weight.requires_grad_(False)

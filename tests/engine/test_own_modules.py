@@ -9,28 +9,15 @@ import torch
 from torch import Tensor, nn
 
 import smallloss as sl
+from small import StopAfter, StoppedError
 from smallloss.criterion.ledger import LossLedger
 from smallloss.engine import inference, views
-from smallloss.engine.progress import Progress
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage, fit
 from smallloss.methods.supervised import Supervised
 
 RECIPE = Recipe(epochs=3, batch=32, lr=0.05, schedule="constant", ema=0.9, ema_batchnorm="recompute", pad=1,
                 crop_offsets=3)  # fmt: skip
-
-
-class StoppedError(Exception):
-    pass
-
-
-class StopAfterTwo(Progress):
-    left = 2
-
-    def epoch(self, note: str) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise StoppedError
 
 
 class Own(nn.Module):
@@ -93,7 +80,7 @@ def test_a_stopped_run_with_dropout_ends_byte_equal(make_task, tmp_path):
     whole = stage(make_task(folder=tmp_path / "whole"))
     whole.fit()
     with pytest.raises(StoppedError):
-        stage(make_task(folder=tmp_path / "cut", progress=StopAfterTwo(enabled=False))).fit()
+        stage(make_task(folder=tmp_path / "cut", progress=StopAfter(2))).fit()
     torch.manual_seed(7)
     resumed = stage(make_task(folder=tmp_path / "cut"))
     resumed.fit()
@@ -110,7 +97,7 @@ def test_what_a_module_does_not_save_is_put_back_all_the_same(make_task, tmp_pat
     whole = own(make_task(folder=tmp_path / "whole"))
     whole.fit()
     with pytest.raises(StoppedError):
-        own(make_task(folder=tmp_path / "cut", progress=StopAfterTwo(enabled=False))).fit()
+        own(make_task(folder=tmp_path / "cut", progress=StopAfter(2))).fit()
     resumed = own(make_task(folder=tmp_path / "cut"))
     resumed.fit()
     assert everything(resumed) == everything(whole)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from small import StopAfter, StoppedError
 from smallloss.criterion.ledger import LossLedger
-from smallloss.engine.progress import Progress
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.scoring import score
 from smallloss.engine.stage import Stage, fit
@@ -28,23 +28,6 @@ HOW = MixMatchSettings(
     steps_per_epoch=3, lambda_u=5, ramp=0.5, mix_per="example", guess_by="average", rounds=2, look_at=0.5
 )
 RECIPES = {"sgd": SGD, "adam": ADAM, "mixmatch": MIXMATCH}
-
-
-class StoppedError(Exception):
-    """The process is gone."""
-
-
-class StopAfter(Progress):
-    """Ends the run once an epoch is committed, as a kill between two epochs would."""
-
-    def __init__(self, epochs: int) -> None:
-        super().__init__(enabled=False)
-        self.left = epochs
-
-    def epoch(self, note: str) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise StoppedError
 
 
 class StopWithin(Supervised):
@@ -88,7 +71,7 @@ def assert_same(left: dict[str, np.ndarray], right: dict[str, np.ndarray]) -> No
 
 @pytest.mark.parametrize(
     "kind, stop",
-    [("sgd", 1), ("sgd", 3), ("adam", 2), ("mixmatch", 1), ("mixmatch", 2), ("mixmatch", 3), ("mixmatch", 5)],
+    [("sgd", 1), ("adam", 2), ("mixmatch", 2), ("mixmatch", 5)],
 )
 def test_a_stopped_stage_ends_byte_equal_to_one_never_stopped(kind, stop, tmp_path, make_task, make_net):
     whole = build_stage(make_task(folder=tmp_path / "whole"), kind, make_net())
@@ -144,22 +127,6 @@ def test_a_finished_stage_is_not_trained_again(tmp_path, make_task, make_net):
     again.stepper.run = None  # type: ignore[method-assign, assignment]
     assert again.fit().history == history
     assert_same(everything(first), everything(again))
-
-
-@pytest.mark.parametrize("kind", ["sgd", "adam", "mixmatch"])
-def test_resident_and_streaming_agree(kind, make_task, make_net):
-    stages = [build_stage(make_task(path=path), kind, make_net()) for path in ("resident", "streaming")]
-    curves = [[row["loss"] for row in stage.fit().history] for stage in stages]
-    assert [stage.inputs.resident for stage in stages] == [True, False]
-    np.testing.assert_allclose(curves[0], curves[1], rtol=1e-5)
-    left, right = (stage.ledger.arrays() for stage in stages)  # type: ignore[union-attr]
-    assert np.array_equal(left["count"], right["count"])
-    np.testing.assert_allclose(left["sum_loss"], right["sum_loss"], rtol=1e-4)
-
-
-def test_another_seed_is_another_run(make_task, make_net):
-    losses = [build_stage(make_task(seed=seed), "sgd", make_net()).fit().last["loss"] for seed in (0, 1)]
-    assert losses[0] != losses[1]
 
 
 def test_features_are_trained_on_as_well(make_task):

@@ -1,11 +1,13 @@
 """What holds for every method there is: the paths agree, and a run that was killed ends like one that was not."""
 
+import json
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
+import smallloss as sl
 from small import StopAfter, StoppedError, settings
 from smallloss import methods
 from smallloss.errors import InputError
@@ -71,6 +73,22 @@ def test_the_list_says_what_each_needs_and_costs():
     assert all(one.says and one.costs for one in found.values())
     assert {one.needs for one in found.values()} == {"noise rate", None}
     assert all(a < b for a, b in pairwise(found))
+
+
+@pytest.mark.parametrize("name", ["elr", "incv", "jocor"])
+def test_a_run_of_it_is_written_and_read_as_any_other(name, tiny, tmp_path):
+    changes = {} if name != "incv" else {"incv.rounds": 1}
+    run = sl.clean(
+        tiny, tmp_path / "run", method=name, noise_rate=0.2, epochs=2, net="mlp", settings=changes, progress=False
+    )
+    assert run.learned.method == name
+    assert run.predict(tiny.inputs[:5]).shape == (5,)
+    assert sl.load_classifier(tmp_path / "run").predict(tiny.inputs).tolist() == run.predict(tiny.inputs).tolist()
+    said = json.loads((tmp_path / "run" / "config.json").read_text())["settings"]
+    assert said[name].items() >= {"epochs": 2}.items()
+    assert (tmp_path / "run" / "checkpoint" / f"{name}.safetensors").is_file()
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert methods.called(name) in page
 
 
 @pytest.mark.parametrize("name", ["rsl", "co_teaching", "jocor"])

@@ -9,9 +9,8 @@ from torch import Tensor, nn
 
 from small import settings
 from smallloss import methods
-from smallloss.engine import stage as stages
 from smallloss.engine.stage import Stage
-from smallloss.methods import co_teaching, cross, rsl_wm
+from smallloss.methods import cross, rsl_wm
 from smallloss.methods.small_loss import choose
 from smallloss.noise.choose import select
 from smallloss.noise.model import NoiseModel
@@ -91,25 +90,6 @@ def test_every_knob_of_the_selection_counts(knob, value, make_task):
 
 def _of_each_class(labels: np.ndarray, counts: tuple[int, ...]) -> np.ndarray:
     return np.sort(np.concatenate([np.flatnonzero(labels == k)[:count] for k, count in enumerate(counts)]))
-
-
-# --- networks that must differ -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("module", [rsl_wm, co_teaching])
-def test_two_networks_start_apart(module, make_task, monkeypatch):
-    """From equal weights neither would teach the other anything."""
-    started: list[list[Tensor]] = []
-
-    class Watched(Stage):
-        def __init__(self, task: Any, objective: Any, **rest: Any) -> None:
-            super().__init__(task, objective, **rest)
-            started.append([next(one.module.parameters()).detach().clone() for one in self.networks])
-
-    monkeypatch.setattr(stages, "Stage", Watched)
-    module.train(make_task(), settings(**{"mixmatch.networks": 2}), NOISE)
-    first, second = started[-1]
-    assert not torch.equal(first, second)
 
 
 # --- the second look -----------------------------------------------------------------------------------------

@@ -6,38 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import cross_entropy
 
-from small import RECIPE, settings
+from small import settings
 from smallloss import methods
-from smallloss.criterion.transition import uniform
-from smallloss.engine.networks import Network
-from smallloss.engine.objective import Batch, new_network
+from smallloss.engine.objective import new_network
 from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
-from smallloss.methods.co_teaching import CoTeaching
 from smallloss.methods.small_loss import choose, try_nets, warm_up
 from smallloss.noise.choose import select
 from smallloss.noise.model import NoiseModel
 
 NOISE = NoiseModel(noise_rate=0.2)
-
-
-def test_names_are_the_methods_of_the_paper_and_its_baselines():
-    assert set(methods.names()) >= {"co_teaching", "cross_entropy", "rsl", "rsl_wm"}
-    assert all(callable(methods.get(name).train) for name in methods.names())
-
-
-def test_methods_are_called_as_the_paper_writes_them():
-    called = {name: methods.called(name) for name in ("co_teaching", "cross_entropy", "rsl", "rsl_wm", "half0", "os")}
-    ours = {"co_teaching": "Co-teaching", "cross_entropy": "Cross Entropy", "rsl": "RSL", "rsl_wm": "RSL_WM"}
-    assert called == ours | {"half0": "half0", "os": "os"}
-
-
-@pytest.mark.parametrize("name", ["mixmatch", "presets", "RSL", "", "os"])
-def test_anything_else_is_no_method(name):
-    with pytest.raises(InputError, match=f"no method named {name!r}; the known ones are co_teaching, "):
-        methods.get(name)
 
 
 # --- Algorithm 1 ---------------------------------------------------------------------------------------------
@@ -182,90 +161,3 @@ def test_after_a_second_look_the_semi_supervised_network_is_the_evidence(make_ta
     expected = choose(task, how, NOISE, learned.ledger.score(), beta=how.own["mixmatch"].second_beta)
     assert np.array_equal(learned.selection.mask, expected.mask)
     assert "second look" in learned.evidence
-
-
-# --- Co-teaching ---------------------------------------------------------------------------------------------
-
-
-def co_teaching(task: Any, rate: float = 0.45, ramp: int = 10, **changes: Any) -> CoTeaching:
-    how = settings(**{"co_teaching.ramp_epochs": ramp})
-    how = replace(how, recipes={"stage1": replace(RECIPE, **changes)})
-    return CoTeaching(task, "co_teaching", np.arange(80), how, rate)
-
-
-def test_co_teaching_keeps_what_the_ramp_says(make_task):
-    """R(t) rises linearly from 0 in epoch 0 to τ in epoch 9 (Han et al. 2018, their code); at least one is kept."""
-    objective = co_teaching(make_task(), batch=40)
-    kept = [next(iter(objective.plan(epoch))).tables["kept"] for epoch in (0, 1, 5, 9, 10, 150)]
-    assert [row.tolist() for row in kept] == [[40] * 2, [38] * 2, [30] * 2, [22] * 2, [22] * 2, [22] * 2]
-    short = co_teaching(make_task(), ramp=2, batch=40)
-    assert [next(iter(short.plan(epoch))).tables["kept"][0].item() for epoch in (0, 1, 5)] == [40, 22, 22]
-    nearly_all = co_teaching(make_task(), 0.99, batch=2)
-    assert next(iter(nearly_all.plan(9))).tables["kept"].unique().tolist() == [1]
-
-
-def test_each_network_learns_from_the_picks_of_the_other_alone(make_task):
-    task = make_task()
-    objective = co_teaching(task, 0.5)
-    generator = torch.Generator().manual_seed(0)
-    tables = [torch.nn.Parameter(torch.randn(6, 3, generator=generator)) for _ in range(2)]
-
-    class Table(torch.nn.Module):
-        """Six examples, whose logits are the parameters: a gradient row is an example that was learnt from."""
-
-        def __init__(self, logits: torch.nn.Parameter) -> None:
-            super().__init__()
-            self.logits = logits
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return self.logits
-
-    networks = [Network(Table(table), torch.device("cpu")) for table in tables]
-    tables_of = {"kept": torch.tensor(2)}
-    batch = Batch({"labeled": torch.arange(6)}, {"labeled": torch.zeros(6, 1)}, tables_of, task.targets)
-    loss = objective.loss(networks, batch)
-    loss.backward()
-
-    labels = task.labels[:6]
-    losses = [cross_entropy(table.detach(), labels, reduction="none") for table in tables]
-    picks = [set(one.argsort()[:2].tolist()) for one in losses]
-    assert picks[0] != picks[1]
-    for learner, teacher in ((0, 1), (1, 0)):
-        touched = set(tables[learner].grad.abs().sum(1).nonzero().flatten().tolist())
-        assert touched == picks[teacher]
-    expected = sum(losses[0][list(picks[1])]) / 2 + sum(losses[1][list(picks[0])]) / 2
-    assert loss.item() == pytest.approx(float(expected), rel=1e-6)
-
-
-def test_co_teaching_trains_two_different_networks(make_task):
-    learned = methods.get("co_teaching").train(make_task(), settings(), NOISE)
-    assert learned.selection is None
-    assert np.isfinite(learned.fitted.last["loss"])
-    assert learned.fitted.last["validation"] > 0.5
-
-
-def test_co_teaching_takes_the_overall_rate_from_the_transition(make_task, monkeypatch):
-    from smallloss.methods import co_teaching
-
-    made = []
-    original = co_teaching.CoTeaching.__init__
-
-    def spy(self: Any, *given: Any) -> None:
-        made.append(given[-1])
-        original(self, *given)
-
-    monkeypatch.setattr(co_teaching.CoTeaching, "__init__", spy)
-    own = settings(**{"co_teaching.ramp_epochs": "5"})
-    methods.get("co_teaching").train(make_task(), own, NoiseModel(transition=uniform(0.3, 3)))
-    assert made == [pytest.approx(0.2)]
-
-
-def test_co_teaching_takes_the_overall_rate_from_the_rates_of_the_classes(make_task):
-    """Rates per observed class and the label counts say the overall rate: nothing more is needed."""
-    learned = methods.get("co_teaching").train(make_task(), settings(), NoiseModel(noise_rate=[0.1, 0.2, 0.3]))
-    assert np.isfinite(learned.fitted.last["loss"])
-
-
-def test_co_teaching_without_a_rate_is_a_sentence(make_task):
-    with pytest.raises(InputError, match="noise rate"):
-        methods.get("co_teaching").train(make_task(), settings(), NoiseModel())

@@ -1,7 +1,5 @@
 """RSL_WM without unlabeled data, without a second look, and with several networks."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -62,21 +60,6 @@ def test_two_networks_judge_together(make_task):
         torch.testing.assert_close(together(x).softmax(1), mean)
     assert learned.score is not None
     assert np.isfinite(learned.score).all()
-
-
-def test_the_first_of_two_networks_starts_as_one_alone_does(make_task, monkeypatch):
-    started: dict[tuple[str, int], torch.Tensor] = {}
-
-    class Stopped(stage.Stage):
-        def __init__(self, task: Any, objective: Any, **rest: Any) -> None:
-            super().__init__(task, objective, **rest)
-            first = next(self.networks[0].module.parameters())
-            started[objective.name, objective.networks] = first.detach().clone()
-
-    monkeypatch.setattr(stage, "Stage", Stopped)
-    for n in (1, 2):
-        train(make_task(), settings(**{"mixmatch.networks": n}), NOISE)
-    assert torch.equal(started["rsl_wm", 1], started["rsl_wm", 2])
 
 
 def test_one_module_cannot_become_two_networks():

@@ -20,6 +20,7 @@ import importlib.util
 import pkgutil
 import re
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -115,4 +116,9 @@ def _is_method(name: str) -> bool:
 
 def _source(name: str) -> str:
     found = importlib.util.find_spec(f"{__name__}.{name}")
-    return "" if found is None or found.origin is None else Path(found.origin).read_text(encoding="utf-8")
+    return "" if found is None or found.origin is None else _text(found.origin)
+
+
+@cache
+def _text(file: str) -> str:
+    return Path(file).read_text(encoding="utf-8")

@@ -13,11 +13,12 @@ from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.settings import Settings
-from smallloss.methods.small_loss import Learned, overall_rate, refuse_one_module
+from smallloss.methods.small_loss import Learned, overall_rate, two_networks
 from smallloss.methods.supervised import Supervised
 from smallloss.noise.model import NoiseModel
 
 NAME = "Co-teaching"
+refuse = two_networks("co_teaching")
 NEEDS = "noise rate"
 COSTS = "two networks, trained together"
 
@@ -53,11 +54,6 @@ class CoTeaching(Supervised):
         kept = batch["kept"]
         # Ranks are constants, so one backward through the sum gives each network its own gradient alone.
         return (batch.smallest(second, kept) * first + batch.smallest(first, kept) * second).sum() / kept
-
-
-def refuse(settings: Settings) -> None:
-    """Two networks are made by a function, or by name."""
-    refuse_one_module(settings.net, "co_teaching needs two networks")
 
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:

@@ -22,6 +22,7 @@ from smallloss.noise.estimate import count, matrices_of
 from smallloss.noise.model import NoiseModel
 
 Pick = Literal["window", "best", "last"]
+NOBODY = np.array([], np.int64)
 NEITHER = -1  # the fold of what no network learns, and all judge
 _APART = 20  # where nothing is held out, so many of an observed class leave two for neither half to learn
 
@@ -67,14 +68,14 @@ def cross_predict(
     rows: np.ndarray,
     folds: np.ndarray,
     *,
-    always: np.ndarray | None = None,
+    always: np.ndarray = NOBODY,
     recipe: str = STAGE1,
     epochs: int | None = None,
     name: str = "half",
     weights: str | None = None,
     pick: Pick = "window",
 ) -> np.ndarray:
-    """g(x) of every row of the dataset, [networks, n, c]; NaN where a network learnt the row, or nobody asked.
+    """g(x) of `rows` and of what is held out, [networks, n, c]; NaN where a network learnt the row, and for all others.
 
     `folds` says of each of `rows` which it is in, as `deal` does; `always` is learnt by all. `weights` names the draw
     of the initial weights that all share. `pick`: the mean over the scored epochs, the one that agrees best with the
@@ -88,14 +89,13 @@ def cross_predict(
     for which in range(number):
         # The first leaves out the last fold: of two, it learns the first.
         learns = (folds != number - 1 - which) & (folds != NEITHER)
-        examples = rows[learns] if always is None else np.concatenate([rows[learns], always])
+        examples, others = np.concatenate([rows[learns], always]), np.concatenate([rows[~learns], task.held_out])
         fold = Fold(
-            task, f"{name}{which}", examples, rows[~learns], how, settings.net,
-            recipe_name=recipe, best=pick == "best",
-        )  # fmt: skip
+            task, f"{name}{which}", examples, others, how, settings.net, recipe_name=recipe, best=pick == "best"
+        )
         fold.weights = weights or fold.name
         task.finished[fold.name] = fit(task, fold, record=record)
-        found[which, rows[~learns]] = fold.prediction()
+        found[which, others] = fold.prediction()
     return found
 
 
@@ -118,8 +118,7 @@ def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
     """g(x) of every row by two half-trainings, [networks, n, c]; NaN where the network learnt the row."""
     epochs = max(2, round(settings.criterion.half_epochs * settings.recipe(STAGE1).epochs))
     half = deal(task, task.train, "halves", apart=not len(task.held_out))
-    rows, held_out = np.concatenate([task.train, task.held_out]), np.full(len(task.held_out), NEITHER)
-    return cross_predict(task, settings, rows, np.concatenate([half, held_out]), epochs=epochs)
+    return cross_predict(task, settings, task.train, half, epochs=epochs)
 
 
 def learn_noise(task: Task, settings: Settings, given: NoiseModel | None = None) -> NoiseModel:

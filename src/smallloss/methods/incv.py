@@ -12,12 +12,13 @@ from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.knobs import knob
 from smallloss.methods import co_teaching
-from smallloss.methods.cross import NEITHER, Pick, cross_predict, deal
+from smallloss.methods.cross import NOBODY, cross_predict, deal
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, chosen, refuse_one_module, warm_up
+from smallloss.methods.small_loss import Learned, chosen, two_networks, warm_up
 from smallloss.noise.model import NoiseModel
 
 NAME = "INCV"
+refuse = two_networks("incv")
 NEEDS = None
 COSTS = "two networks a round of cross-validation, four rounds; then two trained together"
 _PAPER = Recipe(optimiser="adam", lr=1e-3, weight_decay=1e-4, milestones=(0.4, 0.6, 0.8), factor=0.1)
@@ -58,39 +59,31 @@ class OnSelected(co_teaching.CoTeaching):
             yield plan
 
 
-def refuse(settings: Settings) -> None:
-    """Two networks are made by a function, or by name."""
-    refuse_one_module(settings.net, "incv needs two networks")
-
-
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Rounds need no state: those that a stopped run has finished come from their checkpoints."""
-    labels, rate = task.dataset.labels, None
-    S, C, said = np.array([], np.int64), task.train, np.zeros((len(labels), task.classes))
+    labels, rate = task.dataset.labels, np.nan
+    S, C, said = NOBODY, task.train, np.zeros((len(labels), task.classes))
     for r in range(settings.own["incv"].rounds):
+        if len(C) < 2:
+            break
         # The more labels are wrong, the sooner they no longer decide which epoch is the best.
-        pick: Pick = "best" if rate is None or r < (1 if rate > 0.6 else 2 if rate > 0.3 else 4) else "last"
-        rows = np.concatenate([C, task.held_out])
-        folds = np.concatenate([deal(task, C, f"incv_{r}"), np.full(len(task.held_out), NEITHER)])
         g = cross_predict(
-            task, settings, rows, folds, always=S, recipe="incv_fold", name=f"incv_{r}_", weights="incv", pick=pick
-        )
-        said[rows] = np.nanmean(g[:, rows], 0)
+            task, settings, C, deal(task, C, f"incv_{r}"), always=S, recipe="incv_fold", name=f"incv_{r}_",
+            weights="incv", pick="last" if r >= (1 if rate > 0.6 else 2 if rate > 0.3 else 4) else "best",
+        )  # fmt: skip
+        judged = np.flatnonzero(~np.isnan(g[:, :, 0]).all(0))
+        said[judged] = np.nanmean(g[:, judged], 0)
         for half in g:  # as the network that learnt the other one judges it
             judged = np.intersect1d(C, np.flatnonzero(~np.isnan(half[:, 0])))
             agrees = half[judged].argmax(1) == labels[judged]
-            rate = rate_of(agrees.mean(), task.classes) if rate is None else rate
+            rate = rate_of(agrees.mean(), task.classes) if np.isnan(rate) else rate
             hardest = judged[np.argsort(half[judged, labels[judged]], kind="stable")]  # the largest losses leave C
             gone = hardest[: int(min(2, rate / (1 - rate)) * agrees.sum())]
             S, C = np.union1d(S, judged[agrees]), np.setdiff1d(C, np.union1d(gone, judged[agrees]))
-        if len(C) < 2:
-            break
-    assert rate is not None
+    fitted, ledger = fit(task, OnSelected(task, S, C, settings, rate)), warm_up(task, settings).ledger
     selection, score = chosen(task, settings, 1 - said[np.arange(len(labels)), labels], ~np.isin(task.train, S))
-    before = tuple(stage for name, stage in task.finished.items() if name.startswith("incv_"))
-    ledger = warm_up(task, settings).ledger  # plain training's, which is not this method's own cost
-    fitted = fit(task, OnSelected(task, S, C, settings, rate))
-    return Learned("incv", fitted, selection, score, "predictions by cross-validation", ledger, before)
+    folds = tuple(stage for name, stage in task.finished.items() if name.startswith("incv_"))
+    return Learned("incv", fitted, selection, score, "predictions by cross-validation", ledger, folds)
 
 
 def rate_of(agreement: float, classes: int) -> float:

@@ -14,10 +14,11 @@ from smallloss.engine.task import Task
 from smallloss.knobs import knob
 from smallloss.methods import co_teaching
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, overall_rate, refuse_one_module
+from smallloss.methods.small_loss import Learned, overall_rate, two_networks
 from smallloss.noise.model import NoiseModel
 
 NAME = "JoCoR"
+refuse = two_networks("jocor")
 NEEDS = "noise rate"
 COSTS = "two networks, trained together"
 # Level, then straight down to 0, as the authors have it; their β1 falls as well, which ours does not.
@@ -33,7 +34,9 @@ RECIPES = {
 class Own(co_teaching.Own):
     """λ beside Co-teaching's T_k. The authors' for CIFAR-10; another network may want another."""
 
-    agreement: float = knob(0.9, "Weight of the agreement of the two networks.", least=0, most=1)
+    agreement: float = knob(
+        0.9, "Weight of the agreement of the two networks; small ones learn better with 0.5.", least=0, most=1
+    )
 
 
 class JoCoR(co_teaching.CoTeaching):
@@ -49,11 +52,6 @@ class JoCoR(co_teaching.CoTeaching):
         agreement = self.own.agreement
         joint = (1 - agreement) * labelled + agreement * apart
         return (batch.smallest(joint, batch["kept"]) * joint).sum() / batch["kept"]
-
-
-def refuse(settings: Settings) -> None:
-    """Two networks are made by a function, or by name."""
-    refuse_one_module(settings.net, "jocor needs two networks")
 
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:

@@ -192,9 +192,9 @@ def _fitted(settings: Settings, tried: Settings, n: int, asked: Collection[str])
 
     Few pictures: smaller batches, smaller steps and an average with a shorter memory. Very many on a CPU: fewer epochs.
     """
-    recipes = dict(settings.recipes)
+    recipes, sound = dict(settings.recipes), methods.sound()
     for stage, recipe in recipes.items():
-        follows = getattr(methods.get(stage), "follows", None) if stage in methods.sound() else None
+        follows = getattr(methods.get(stage), "follows", None) if stage in sound else None
         free = {name for name in (_FITTED if follows is None else follows(settings)) if f"{stage}.{name}" not in asked}
         recipes[stage] = replace(recipe, **_fit(recipe, tried.recipe(stage).batch, n, free))
     return replace(settings, recipes=recipes)

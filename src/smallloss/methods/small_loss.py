@@ -1,5 +1,6 @@
 """Algorithm 1, lines 1-14: train on everything, keep the ledger, rank class by class, select."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,6 +66,11 @@ def refuse_one_module(net: Any, need: str) -> None:
     """One module cannot become several networks that start apart."""
     if isinstance(net, nn.Module):
         raise InputError(f"{need} that differ: give net a function that makes one, not a module.")
+
+
+def two_networks(method: str) -> Callable[[Settings], None]:
+    """The `refuse` of a method that trains two: they are made by a function, or by name."""
+    return lambda settings: refuse_one_module(settings.net, f"{method} needs two networks")
 
 
 def warm_up(task: Task, settings: Settings) -> Fitted:

@@ -21,7 +21,7 @@ from smallloss.criterion.transition import margin
 from smallloss.record.examples import TRAIN, Examples
 from smallloss.record.run import Run
 from smallloss.report.compare import advice
-from smallloss.words import one_line, percent
+from smallloss.words import counted, one_line, percent
 
 TRAINED_ON = "trained on"
 FATES = ("kept", "aside", "wrong")  # the page has a colour for each
@@ -141,6 +141,18 @@ def notes(run: Run) -> list[str]:
     """What a reader must know, each thing once."""
     said = [*advice(run.accuracies, sees_features=_sees_features(run)), *run.notes, *filter(None, [run.by_hand])]
     return [printable(note) for note in dict.fromkeys(said)]
+
+
+def high_scores(run: Run) -> str:
+    """Why some of the likely wrong look right by their label score, as they may by answers; empty where none does."""
+    count = int((run.examples.label_score[run.examples.likely_wrong] > 0.5).sum())
+    if not count:
+        return ""
+    return (
+        f"{counted(count, 'label')} of the likely wrong {'has a label score' if count == 1 else 'have label scores'} "
+        "above 0.5: by the answers probably right, but under each label as many are called likely wrong as its noise "
+        "rate says. Look before you leave such ones out."
+    )
 
 
 def _sees_features(run: Run) -> bool:

@@ -17,6 +17,7 @@ _UNREAD = (
     "prior",
     "upper",
 )  # digests, and what stands in the tables
+_OWNERS = {"rsl": "rsl", "rsl_wm": "rsl_wm", "mixmatch": "rsl_wm"}  # groups that runs of another method may list too
 _KIND = re.compile(r"^\w{2,}:")  # as in cifar10:PATH; one letter is a drive
 _FOLDERS = re.compile(r"(?<![\w./\\])(?:~|[A-Za-z]:)?[/\\](?:[^/\\\s:,;]+[/\\])+")
 
@@ -39,11 +40,9 @@ def without_folders(text: str, source: str = "") -> str:
 
 
 def _of_method(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The knobs of what ran: those that stand alone, of stage 1 and of the method."""
+    """The knobs of what ran, without those that are listed beside them."""
     method = config.get("method")
-    ran = ("stage1", method, *(("mixmatch",) if method == "rsl_wm" else ()))
-    settings = config.get("settings", {})
-    return {name: value for name, value in settings.items() if name in ran or not isinstance(value, Mapping)}
+    return {name: value for name, value in config.get("settings", {}).items() if _OWNERS.get(name, method) == method}
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

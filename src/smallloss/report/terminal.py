@@ -105,7 +105,8 @@ def _methods(run: Run) -> "Table":
     for name in (*(["true labels"] if true else []), *columns, *(["seconds"] if timed else [])):
         title = name.replace("mean of ", "mean of\n").replace(" labels", "\nlabels")
         table.add_column(title, justify="right", no_wrap=True, style="dim" if name == "given labels" else "")
-    table.add_column(f"compared with {called(run, REFERENCE)} (95 % interval)")
+    by = " by given labels" if true else ""
+    table.add_column(f"compared with {called(run, REFERENCE)}{by} (95 % interval)")
     differences = compare(run.accuracies)
     for k, (found, *taken) in enumerate(zip(run.accuracies, *columns.values(), strict=True)):
         beside = differences[found.method].words if found.method in differences else ""
