@@ -140,7 +140,7 @@ def _run(ready: Ready, settings: Settings, config: dict[str, Any], asked: Mappin
         wrong = task.train[parts[0].selection.is_label_issue]
         everything[RELABELLED] = retrain_relabelled(task, settings, wrong, suggested[wrong])
     accuracies = [accuracy_of(task, name, one, parts[0].selection, noise) for name, one in everything.items()]
-    shipped = choose_shipped(accuracies, method, asked["ship"])
+    shipped = choose_shipped(accuracies, method, asked["ship"], "true" if ready.protocol == "paper" else "given")
     final = learned if shipped is None else everything[shipped.method]
     if final is not learned:
         g = outputs(task, final.fitted.network, task.dataset, everywhere)

@@ -117,6 +117,8 @@ def make_ready(asked: Mapping[str, Any], dataset: Dataset, device: torch.device)
     if spec is not None:
         dataset, noise, words = drawn_noise(dataset, spec, noise, seed)
         notes.append(words)
+    if not dataset.groups.any():  # one group, of equal or nearly equal examples
+        raise InputError(f"Nothing in {dataset.name} tells one example from another: there is nothing to learn from.")
     pins = {} if asked["corrections"] is None else read_corrections(asked["corrections"], dataset)
     if pins:
         notes.append(by_hand.in_words(dataset.labels, pins))
