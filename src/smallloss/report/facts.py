@@ -21,14 +21,14 @@ from smallloss.criterion.transition import margin
 from smallloss.record.examples import TRAIN, Examples
 from smallloss.record.run import Run
 from smallloss.report.compare import advice
-from smallloss.words import one_line, percent
+from smallloss.words import one_line, percent, stage_words
 
 TRAINED_ON = "trained on"
 FATES = ("kept", "aside", "wrong")  # the page has a colour for each
 FATE_OF = {KEPT: "kept", SAFETY: "aside", BALANCE: "aside"} | dict.fromkeys(
     (LIKELY_WRONG, CORRECTED, NO_CLASS), "wrong"
 )
-_STAGE1 = "Stage 1: Cross Entropy on all labels"
+_STAGE1 = "Cross Entropy on all labels (stage 1)"
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def called(run: Run, name: str) -> str:
     """A method or stage as the paper writes it."""
     if name == "stage1":
         return _STAGE1
-    return printable(next((one.called for one in run.accuracies if one.method == name), name))
+    return printable(next((one.called for one in run.accuracies if one.method == name), stage_words(name)))
 
 
 def printable(text: str) -> str:

@@ -192,7 +192,7 @@ def judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
     """A method that keeps no ledger of its own is judged beside plain cross entropy's."""
     assert baseline.ledger is not None
     baseline.score = baseline.ledger.score(settings.criterion.score)
-    baseline.evidence = f"{settings.criterion.score_in_words} over stage 1"
+    baseline.evidence = f"{settings.criterion.score_in_words} while learning from all labels"
     return baseline
 
 
