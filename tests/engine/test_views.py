@@ -52,8 +52,9 @@ def test_views_are_those_of_a_plain_loop(how, resident):
     np.testing.assert_allclose(inputs.see(views, raw).numpy(), by_loop(dataset, how, views), atol=1e-5)
 
 
-def test_resident_and_streaming_see_the_very_same():
-    how, dataset = Augmentation(2, "reflect", 5), pictures()
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_resident_and_streaming_see_the_very_same(channels):
+    how, dataset = Augmentation(2, "reflect", 5), pictures(channels=channels)
     views = draw_views(Draws(0), how, "x", [0], torch.arange(20), torch.arange(20).flip(0))
     resident, streaming = (Inputs(dataset, CPU, how, resident=choice) for choice in (True, False))
     raw = next(streaming.load([views.index.numpy()]))

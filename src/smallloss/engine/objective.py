@@ -52,7 +52,7 @@ class Plan:
         """With more examples at the end of each step's first view."""
         name, views = next(iter(self.views.items()))
         both = [torch.cat(pair, 1) for pair in zip(views.tables, more.tables, strict=True)]
-        return replace(self, views=self.views | {name: views.of(both)})
+        return replace(self, views=self.views | {name: Views(*both)})
 
 
 @dataclass

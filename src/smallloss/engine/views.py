@@ -1,7 +1,7 @@
 """Where inputs live and how they are seen: per-example crop and flip, on the device that trains."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -10,7 +10,6 @@ from torch.utils.data import DataLoader
 
 from smallloss.data.dataset import Dataset
 from smallloss.engine.draws import Draws
-from smallloss.engine.strong import covered, draw_cut, draw_strong, moved, recoloured
 from smallloss.errors import InputError
 
 
@@ -23,9 +22,6 @@ class Augmentation:
     padding: str = "zero"
     offsets: int = 9
     flip: bool = True
-    by_turns: bool = False  # every picture mirrored every other epoch, instead of at random
-    cut: int = 0  # side of a square that is covered; at most half a picture's
-    strength: float = 0.0  # of turning, zooming, shearing, shifting and recolouring
 
     def require_room(self, size: tuple[int, int]) -> None:
         """A picture can be reflected by less than its own side."""
@@ -47,22 +43,16 @@ class Views:
     dy: Tensor
     dx: Tensor
     flip: Tensor
-    strong: dict[str, Tensor] = field(default_factory=dict)  # what else is done to them, by name; see strong.py
 
     def __len__(self) -> int:
         return len(self.index)
 
     @property
     def tables(self) -> tuple[Tensor, ...]:
-        return self.index, self.dy, self.dx, self.flip, *self.strong.values()
-
-    def of(self, tables: Sequence[Tensor]) -> "Views":
-        """Views of the same kind, made of other tables."""
-        index, dy, dx, flip, *strong = tables
-        return Views(index, dy, dx, flip, dict(zip(self.strong, strong, strict=True)))
+        return self.index, self.dy, self.dx, self.flip
 
     def map(self, change: Callable[[Tensor], Tensor]) -> "Views":
-        return self.of([change(table) for table in self.tables])
+        return Views(*map(change, self.tables))
 
 
 def draw_views(draws: Draws, how: Augmentation, purpose: str, times: list[int], key: Tensor, index: Tensor) -> Views:
@@ -70,12 +60,8 @@ def draw_views(draws: Draws, how: Augmentation, purpose: str, times: list[int], 
     index where it is seen once an epoch, the slot in the batch where it may be drawn several times a step."""
     dy = draws.below(how.offsets, purpose + "/dy", times, key).view_as(index)
     dx = draws.below(how.offsets, purpose + "/dx", times, key).view_as(index)
-    turns = draws.below(2, purpose + "/flip", [0] * len(times) if how.by_turns else times, key)
-    if how.by_turns:
-        turns = (turns + torch.tensor(times, device=turns.device)[:, None]) % 2
-    strong = draw_strong(draws, how.strength, purpose, times, key) | draw_cut(draws, how.cut, purpose, times, key)
-    flip = (turns.view_as(index) == 1) & how.flip
-    return Views(index, dy, dx, flip, {name: table.view_as(index) for name, table in strong.items()})
+    flip = draws.below(2, purpose + "/flip", times, key).view_as(index) == 1
+    return Views(index, dy, dx, flip & how.flip)
 
 
 def plain_views(index: Tensor, pad: int) -> Views:
@@ -94,7 +80,7 @@ class Inputs:
         self.device = device
         self.pictures = dataset.is_image
         self.pad = how.pad if self.pictures else 0
-        self.padding, self.cut = how.padding, how.cut
+        self.padding = how.padding
         self.resident, self.workers = resident, workers
         shape = self.source.shape
         self.size = (shape[1], shape[2]) if self.pictures else (0, 0)
@@ -136,15 +122,8 @@ class Inputs:
         y = views.dy[:, None] + self.rows
         x = torch.where(views.flip[:, None], self.columns.flip(0), self.columns) + views.dx[:, None]
         window = stored[row[:, None, None], y[:, :, None], x[:, None, :]]
-        if "saturation" in views.strong:
-            window = 255 * recoloured(window.float() / 255, views.strong)
         # NHWC memory seen as NCHW: exactly torch's channels_last, no copy.
-        seen = (window.float() * self.scale + self.shift).permute(0, 3, 1, 2)
-        if "turn" in views.strong:
-            seen = moved(seen, views.strong)
-        if "cut_y" in views.strong:
-            seen = covered(seen, views.strong, self.cut)
-        return seen.contiguous(memory_format=torch.channels_last)
+        return (window.float() * self.scale + self.shift).permute(0, 3, 1, 2)
 
     def load(self, batches: list[np.ndarray]) -> Iterator[Tensor]:
         """The streaming path: raw inputs of each batch of indices, read ahead by worker processes."""
