@@ -11,7 +11,7 @@ from torch import Tensor, nn
 import smallloss as sl
 from small import StopAfter, StoppedError
 from smallloss.criterion.ledger import LossLedger
-from smallloss.engine import inference, views
+from smallloss.engine import scoring, views
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage, fit
 from smallloss.methods.supervised import Supervised
@@ -146,7 +146,7 @@ def test_workers_read_whatever_is_read(make_task, monkeypatch):
     norm = nn.Sequential(nn.Flatten(), nn.BatchNorm1d(192), nn.Linear(192, 3))
     recipe = replace(RECIPE, epochs=1)
     fitted = fit(task, Supervised(task, "stage1", task.train, recipe, norm), ledger=LossLedger(96))
-    inference.outputs(task, fitted.network, task.dataset, np.arange(96))
+    scoring.outputs(task, fitted.network, task.dataset, np.arange(96))
     assert asked == [1] * 6  # two plans of steps, statistics, scores, one check, the end
 
 

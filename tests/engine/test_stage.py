@@ -15,7 +15,7 @@ from smallloss.criterion.ledger import LossLedger
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.scoring import score
 from smallloss.engine.stage import Stage, fit
-from smallloss.engine.views import draw_views, plain_views
+from smallloss.engine.views import draw_views
 from smallloss.errors import InputError, SmallLossError
 from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
 from smallloss.methods.supervised import Supervised
@@ -153,7 +153,7 @@ def test_the_ledger_holds_eval_mode_losses_of_the_asked_view(scoring, recipe, ma
     stage = build_stage(task, "sgd", make_net(), recipe)
     stage.fit()
     rows = torch.arange(96)
-    views = plain_views(rows, 1)
+    views = stage.inputs.plain(rows)
     if scoring == "augmented":
         views = draw_views(task.draws, stage.objective.augmentation, "stage/scoring", [0], rows, rows)
         assert len(set(views.dy.tolist())) == 3
@@ -198,7 +198,7 @@ def test_plain_and_augmented_scoring_differ(make_task, make_net):
 def test_scoring_leaves_the_network_in_the_mode_it_found(make_task, make_net):
     stage = build_stage(make_task(), "sgd", make_net())
     stage.network.module.train()
-    scores = score(stage.network, stage.inputs, plain_views(torch.arange(96), 1), stage.task.labels)
+    scores = score(stage.network, stage.inputs, stage.inputs.plain(np.arange(96)), stage.task.labels)
     assert stage.network.module.training
     assert torch.allclose(scores.probability, (-scores.loss).exp())
 
@@ -207,7 +207,7 @@ def test_chunks_of_scoring_do_not_matter(make_task, make_net, monkeypatch):
     from smallloss.engine import scoring
 
     stage = build_stage(make_task(), "sgd", make_net())
-    views = plain_views(torch.arange(96), 1)
+    views = stage.inputs.plain(np.arange(96))
     whole = score(stage.network, stage.inputs, views, stage.task.labels)
     monkeypatch.setattr(scoring, "_CHUNK_VALUES", 7 * 8 * 8 * 3)
     for path in ("resident", "streaming"):
@@ -222,7 +222,7 @@ def test_chunks_of_scoring_do_not_matter(make_task, make_net, monkeypatch):
 def test_the_margin_is_that_to_the_best_other_class(make_task, make_net):
     stage = build_stage(make_task(), "sgd", make_net())
     stage.network.module.eval()
-    views = plain_views(torch.arange(96), 1)
+    views = stage.inputs.plain(np.arange(96))
     logits = stage.network(stage.inputs.see(views)).detach()
     margin = score(stage.network, stage.inputs, views, stage.task.labels).margin
     for i in range(0, 96, 7):
