@@ -112,18 +112,6 @@ def test_every_objective_knows_the_name_of_its_settings(make, name, make_task):
     assert make(make_task()).recipe_name == name
 
 
-def test_a_loss_that_is_no_number_names_half_the_rate(make_task, make_net):
-    class Breaks(Supervised):
-        def loss(self, *args: Any) -> Any:
-            return super().loss(*args) * float("nan")
-
-    task = make_task()
-    broken = Stage(task, Breaks(task, "half0", task.train, RECIPE, make_net()))
-    words = r"nan in epoch 1 of stage half0\. Lower lr \(it is 0\.1\): --set stage1\.lr=0\.05 "
-    with pytest.raises(InputError, match=words + r'\(Python: settings=\{"stage1\.lr": 0\.05\}\)'):
-        broken.fit()
-
-
 def test_what_a_changed_setting_leads_to_is_told_as_the_run_folder_has_it(tmp_path):
     """It takes a new setting until a stage that is trained by it has saved something."""
     saved, not_yet = tmp_path / "rsl_wm.safetensors", tmp_path / "half0.safetensors"
