@@ -118,3 +118,22 @@ def test_pictures_too_small_to_be_reflected_are_refused_before_stage_1(tmp_path)
     with pytest.raises(InputError, match=r"rsl_wm.pad is 4, but pictures of 4 x 4 can be reflected by at most 3"):
         sl.clean((x, Y), tmp_path / "run", method="rsl_wm", noise_rate=0.1, settings=settings, epochs=1)
     assert not (tmp_path / "run").exists()
+
+
+NOISE = RNG.integers(0, 9, (40, 8, 8))
+ALIKE = [np.ones((40, 3)), np.full((40, 8, 8), 7, np.uint8), np.uint8(np.arange(0, 160, 20) + NOISE)]
+
+
+@pytest.mark.parametrize("x", ALIKE, ids=["features", "pictures", "nearly"])
+def test_examples_that_are_all_the_same_are_refused_whatever_they_are(x, tmp_path):
+    with pytest.raises(InputError, match="Nothing in arrays tells one example from another: there is nothing to learn"):
+        sl.clean((x, Y), tmp_path / "run", epochs=1)
+
+
+@pytest.mark.parametrize("rows", ["n,label\n1,a\n1,b\n", "text,label\nhello,a\nhello,b\n"])
+def test_rows_and_features_that_are_all_the_same_are_refused(rows, tmp_path):
+    (tmp_path / "t.csv").write_text(rows + "1,a\n1,b\n" * 20 if rows[0] == "n" else rows + "hello,a\n" * 20)
+    with pytest.raises(InputError, match=r"Nothing in t\.csv tells one example from another"):
+        sl.clean(tmp_path / "t.csv", tmp_path / "run", epochs=1)
+    with pytest.raises(InputError, match="features of the array given are the same for every example"):
+        sl.clean((X, Y), tmp_path / "run", features=np.ones((40, 2)), epochs=1)

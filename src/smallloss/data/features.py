@@ -60,6 +60,8 @@ def with_features(dataset: Dataset, features: Any) -> Dataset:
             f"{where} has {len(rows):,} rows but {dataset.name} {n:,} examples{and_test}{lost}; "
             "give one row each, or an .npz or .parquet with ids."
         )
+    if (rows == rows[0]).all():
+        raise InputError(f"The features of {where} are the same for every example: there is nothing to learn from.")
     note = (
         f"Instead of the {_OF.get(dataset.kind, 'inputs')}, the network sees {rows.shape[1]:,} features from {where}."
     )

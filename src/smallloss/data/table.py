@@ -42,8 +42,6 @@ def table_dataset(table: Table, name: str, test: Any = None) -> Dataset:
         _refuse_judgements(table)
     more = None if test is None else _like(test, rest.names, f"the test part of {table.where}", "the training part")
     found = _described(rest, more, written)
-    if (found.features[: len(labels)] == found.features[0]).all():
-        raise InputError(f"Nothing in {table.where} tells one row from another: there is nothing to learn from.")
     tested = None
     if test is not None:
         tested = found.features[len(labels) :], Table(test, f"{table.where} test", table.label).labels()

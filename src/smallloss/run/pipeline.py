@@ -163,7 +163,7 @@ def _run(
         everything[RELABELLED] = retrain_relabelled(task, settings, wrong, suggested[wrong])
     true = by_true_labels(task, parts[0].selection, noise)
     accuracies = [accuracy_of(task, name, one, true) for name, one in everything.items()]
-    shipped = choose_shipped(accuracies, method, ship)
+    shipped = choose_shipped(accuracies, method, ship, "true" if ready.protocol == "paper" else "given")
     final = learned if shipped is None else everything[shipped.method]
     if final is not learned:
         g = outputs(task, final.fitted.network, task.dataset, everywhere)

@@ -16,7 +16,7 @@ from smallloss.engine.progress import Progress
 from smallloss.errors import InputError
 from smallloss.record.folder import read_config
 from smallloss.run.jobs import refuse_bad_out, refuse_others
-from smallloss.words import one_line
+from smallloss.words import counted, one_line
 
 _PART = 4096  # examples in memory at a time
 _SAME = 1e-5  # of a feature's spread: the means of the same features differ by rounding alone
@@ -76,7 +76,7 @@ def in_words(columns: Mapping[str, Any]) -> str:
     )
     lost = [(name, why) for name, why in zip(columns["id"], columns.get("reason", ()), strict=False) if why is not None]
     unread = f" {len(lost):,} cannot be read ({one_line(lost[0][0])}: {lost[0][1]})." if lost else ""
-    return f"{len(columns['id']):,} examples: {', '.join(said) or 'none predicted'}.{unread}"
+    return f"{counted(len(columns['id']), 'example')}: {', '.join(said) or 'none predicted'}.{unread}"
 
 
 def _parts(classifier: Classifier, new: NewExamples) -> Iterator[tuple[np.ndarray, Any, dict[int, str]]]:

@@ -143,6 +143,8 @@ def make_ready(
     if drawn is not None:
         dataset, given, words = drawn_noise(dataset, drawn, given, seed)
         notes.append(words)
+    if not dataset.groups.any():  # one group, of equal or nearly equal examples
+        raise InputError(f"Nothing in {dataset.name} tells one example from another: there is nothing to learn from.")
     pins = {} if corrections is None else read_corrections(corrections, dataset)
     if pins:
         notes.append(by_hand.in_words(dataset.labels, pins))
