@@ -107,7 +107,9 @@ def test_a_tie_ships_the_method_and_relabelled_data_is_a_third_candidate(tmp_pat
     assert [one.method for one in run.result.accuracies] == ["cross_entropy", "rsl", "relabelled"]
     assert run.result.shipped.method == "rsl"
     assert "no difference seen" in run.result.shipped.why
-    assert run.result.shipped.why.endswith("on 80 held-out examples, and it is the method asked for")
+    assert run.result.shipped.why.endswith(
+        "by the given labels of 80 held-out examples, and it is the method asked for"
+    )
     assert run.shipped is run.learned
     assert "--relabel" in json.loads((tmp_path / "run" / "config.json").read_text())["options"]
     assert {row["stage"] for row in run.result.history} == {"stage1", "rsl", "relabelled"}

@@ -338,6 +338,8 @@ def test_a_run_of_an_older_version_is_read_back_too(folder: Path, tmp_path: Path
         ({"id": "other.png"}, "Row 1 of a.csv has the id 'other.png'"),
         ({"index": "100000"}, "Row 1 of a.csv has the id .* and the index '100000'"),
         ({"id": ""}, "Row 1 of a.csv has the id None"),
+        ({"given_label": "cow"}, "Row 1 of a.csv has the given_label 'cow', but '=pictures/.*' carries '.*': keep it"),
+        ({"stratum": "kept"}, "Row 1 of a.csv has the stratum 'kept', which no audit writes: keep it as it was"),
         ({"answer": "perhaps"}, r"Row 1 of a.csv \('=pictures/.*'\) is 'perhaps'"),
         ({"answer": "wrong", "true_label": "cow"}, "names 'cow', which is none of the classes"),
         ({"answer": "wrong"}, "does not say what it is"),

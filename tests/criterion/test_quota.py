@@ -22,14 +22,6 @@ def structured_rates(r):
 
 
 @pytest.mark.parametrize(
-    ("eta", "beta", "expected"),
-    [(0.0, 0.2, 1.0), (0.5, 0.2, 0.4), (0.2, 0.2, 0.76), (0.9, 0.2, 0.08), (0.3, 0.0, 0.7), (0.6, 1.0, 0.0)],
-)
-def test_proportion(eta, beta, expected):
-    assert proportion(eta, beta) == pytest.approx(expected, abs=1e-15)
-
-
-@pytest.mark.parametrize(
     ("r", "gamma_1", "middle"),
     [
         (Fraction(1, 5), Fraction(25, 19), Fraction(22, 19)),
@@ -56,35 +48,23 @@ def test_relative_numbers_of_the_appendix_exactly(r, gamma_1, middle):
 
 
 @pytest.mark.parametrize(
-    ("c", "r", "total"),
+    "noise, c, total",
     [
-        *[(10, 0.1, 40140), (10, 0.3, 30410), (10, 0.5, 20700), (10, 0.7, 13320), (10, 0.9, 6830)],
-        *[(100, 0.2, 34300), (100, 0.4, 23600), (100, 0.6, 14600), (100, 0.8, 7400)],
+        *[("uniform:0.1", 10, 40140), ("uniform:0.3", 10, 30410), ("uniform:0.5", 10, 20700)],
+        *[("uniform:0.7", 10, 13320), ("uniform:0.9", 10, 6830), ("uniform:0.2", 100, 34300)],
+        *[("uniform:0.4", 100, 23600), ("uniform:0.6", 100, 14600), ("uniform:0.8", 100, 7400)],
+        *[("pairwise:0.1", 10, 39600), ("pairwise:0.2", 10, 34200), ("pairwise:0.3", 10, 28800)],
+        ("pairwise:0.4", 10, 23400),
     ],
 )
-def test_authors_counts_for_uniform_noise(c, r, total):
-    n = np.full(c, 45_000 // c)
-    eta = (c - 1) / c * r  # truncation makes the order of these matter: (r * 9) / 10 keeps one more at r = .3
-    quota = quotas(n, eta, np.full(c, 1 / c), rounding="raw", class_size="nominal")
-    assert quota.num.sum() == total
-
-
-@pytest.mark.parametrize(("r", "total"), [(0.1, 39600), (0.2, 34200), (0.3, 28800), (0.4, 23400)])
-def test_authors_counts_for_pairwise_noise(r, total):
-    quota = quotas(np.full(10, 4500), r, UNIFORM, rounding="raw", class_size="nominal")
-    assert quota.num.sum() == total
-
-
-@pytest.mark.parametrize(
-    ("noise", "c", "total"),
-    [("uniform:0.1", 10, 40140), ("uniform:0.3", 10, 30410), ("uniform:0.5", 10, 20700), ("uniform:0.7", 10, 13320),
-     ("uniform:0.9", 10, 6830), ("pairwise:0.4", 10, 23400), ("uniform:0.4", 100, 23600)],
-)  # fmt: skip
-def test_authors_counts_from_the_matrix(noise, c, total):
-    """As a run with the preset `paper` and the authors' class sizes has them: from T alone."""
+def test_authors_counts(noise, c, total):
+    """From the rates, and as a run with the preset `paper` and the authors' class sizes has them: from T alone."""
+    kind, r = noise.split(":")
+    eta = (c - 1) / c * float(r) if kind == "uniform" else float(r)  # (r * 9) / 10 keeps one more at r = .3
+    sizes = {"rounding": "raw", "class_size": "nominal"}
+    assert quotas(np.full(c, 45_000 // c), eta, np.full(c, 1 / c), **sizes).num.sum() == total
     labels = np.arange(45_000) % c
-    T = from_spec(noise, c)
-    found = select(np.arange(45_000.0), labels, transition=T, prior="uniform", rounding="raw", class_size="nominal")
+    found = select(np.arange(45_000.0), labels, transition=from_spec(noise, c), prior="uniform", **sizes)
     assert found.quota.num.sum() == total
 
 

@@ -41,12 +41,9 @@ def test_too_much_structured_noise_breaks_and_the_pair_is_named():
     )
     assert "true 'bird': labelled 'airplane' (0.60) at least as often as 'bird' (0.40)" in text
     assert rows_of(text)[0].split() == ["cat", "-0.200", "0.000", "BREAKS", "ERRS"]
-
-
-def test_the_boundary_is_a_break():
-    theory = theory_of(tr.structured(0.5), CIFAR10)
-    assert theory.column_breaks[0] == Break("cat", "dog", 0.5, 0.5)
-    assert rows_of(str(theory))[0].split()[1] == "0.000"
+    boundary = theory_of(tr.structured(0.5), CIFAR10)  # is a break
+    assert boundary.column_breaks[0] == Break("cat", "dog", 0.5, 0.5)
+    assert rows_of(str(boundary))[0].split()[1] == "0.000"
 
 
 def test_row_failure_alone_leaves_the_ranking_as_it_is():
@@ -84,12 +81,8 @@ def test_to_dict_survives_json_and_keeps_names():
     theory = theory_of(tr.structured(0.6), CIFAR10)
     facts = json.loads(json.dumps(theory.to_dict(), allow_nan=False))
     assert facts["classes"] == CIFAR10
-    assert facts["column_breaks"][0] == {
-        "true": "cat",
-        "label": "dog",
-        "flipped": pytest.approx(0.6),
-        "kept": pytest.approx(0.4),
-    }
+    flip = {"true": "cat", "label": "dog", "flipped": pytest.approx(0.6), "kept": pytest.approx(0.4)}
+    assert facts["column_breaks"][0] == flip
     assert facts["ranking_holds"][3] is False
 
 

@@ -7,10 +7,14 @@ import pytest
 import torch
 
 import smallloss as sl
-from smallloss.criterion import transition as tr
+from ledgers import ledger_of
 from smallloss.criterion.ledger import LossLedger
 from smallloss.errors import InputError
 from smallloss.noise.choose import select
+
+LABELS = ["cat"] * 10 + ["dog"] * 10
+SCORES = np.arange(20.0)
+NAN = float("nan")
 
 
 class Series:
@@ -29,10 +33,6 @@ class Series:
         return np.array(list(self._values.values()), dtype=dtype)
 
 
-LABELS = ["cat"] * 10 + ["dog"] * 10
-SCORES = np.arange(20.0)
-
-
 def test_rates_prior_and_upper_ends_by_name():
     rates, prior, upper = {"dog": 0.5, "cat": 0.1}, {"dog": 0.3, "cat": 0.7}, {"dog": 0.6, "cat": 0.3}
     plain = select(SCORES, LABELS, [0.1, 0.5], prior=[0.7, 0.3], upper=[0.3, 0.6])
@@ -41,6 +41,21 @@ def test_rates_prior_and_upper_ends_by_name():
         np.testing.assert_array_equal(named.quota.num, plain.quota.num)
         np.testing.assert_array_equal(named.quota.noise_rate, [0.1, 0.5])
         np.testing.assert_array_equal(named.quota.prior, [0.7, 0.3])
+
+
+@pytest.mark.parametrize(
+    "prior, num, note",
+    [
+        (None, [10, 10], "prior is unknown"),
+        ([0.25, 0.75], [3, 10], None),
+        ({"cat": 0.2, "dog": 0.6, "emu": 0.2}, [3, 10], "prior names 'emu', which no example carries."),
+        ([1.0, 0.0], [10, 0], "Class 'dog' is left out of the balance: its prior is 0."),
+    ],
+)
+def test_the_prior_in_all_its_forms(prior, num, note):
+    found = select(SCORES, LABELS, 0.0, prior=prior, gamma=1)
+    assert found.quota.num.tolist() == num
+    assert any(note in one for one in found.notes) if note else not found.notes
 
 
 def test_tensors_are_taken_wherever_arrays_are():
@@ -52,6 +67,25 @@ def test_tensors_are_taken_wherever_arrays_are():
 
 
 @pytest.mark.parametrize(
+    "labels, classes",
+    [
+        (["b", "a", "b", "a"], ["a", "b"]),
+        (np.array(["b", "a", "b", "a"], dtype=object), ["a", "b"]),
+        ([7, -3, 7, -3], [-3, 7]),
+        (np.array([127, -128] * 2, dtype=np.int8), [-128, 127]),
+        ((True, False, True, False), [False, True]),
+        ([2.0, 1.0, 2.0, 1.0], [1.0, 2.0]),
+        (torch.tensor([5, 2, 5, 2]), [2, 5]),
+    ],
+)
+def test_labels_of_every_kind(labels, classes):
+    result = select([0.4, 0.3, 0.2, 0.1], labels, dict.fromkeys(classes, 0.0))
+    assert result.classes.tolist() == classes
+    assert result.rank_in_class.tolist() == [2, 2, 1, 1]
+    assert result.table()["given_label"].tolist() == [classes[k] for k in (1, 0, 1, 0)]
+
+
+@pytest.mark.parametrize(
     "labels, sentence",
     [
         (np.arange(20) / 7, r"The label at index 1 is 0.142857: .* The scores come before the labels"),
@@ -59,6 +93,14 @@ def test_tensors_are_taken_wherever_arrays_are():
         (np.array([np.inf, 1.0] * 10), r"The label at index 0 is inf"),
         (np.array(["a", ""] * 10), r"The label at index 1 is empty: fill it in"),
         (["a", " "] * 10, r"The label at index 1 is ' '"),
+        (["a", 1] * 10, r"index 0 is text \('a'\), index 1 is a number \(1\)"),
+        (["a", None] * 10, "index 1 is None"),
+        ([1.0, NAN] * 10, "index 1 is nan"),
+        (np.array([1.0, NAN] * 10), "index 1 is missing"),
+        (["a", ["b"]] * 10, r"index 1 is \['b'\]"),
+        (np.eye(20), "one-hot"),
+        ([], "no labels"),
+        (["a", "b"], r"score has shape \(20,\), but there are 2 labels"),
     ],
 )
 def test_what_is_no_label(labels, sentence):
@@ -66,49 +108,58 @@ def test_what_is_no_label(labels, sentence):
         select(SCORES, labels, 0.2)
 
 
+EVEN = np.full((20, 2), 0.5)
+ODD = np.where(np.arange(20)[:, None] == 1, [NAN, 0.5], EVEN)
+
+
 @pytest.mark.parametrize(
-    "options, sentence",
+    "told, sentence",
     [
+        ({"noise_rate": None}, "noise rate is not known"),
+        ({"noise_rate": {"cat": 0.1}}, "noise_rate says nothing about 'dog': give"),
+        ({"noise_rate": {"cat": 0.1, "dogs": 0.1}}, r"about 'dog' \(and no example carries 'dogs'\)"),
+        ({"noise_rate": [0.1, 0.2, 0.3]}, "2 classes"),
+        ({"noise_rate": 1.0}, "class 'cat' is 1"),
         ({"noise_rate": "rates.csv"}, r"noise_rate is .*rates.csv.*: give a number, one for each class, or {label"),
-        ({"noise_rate": 0.1, "upper": 1.5}, r"The upper end of the noise rate of class 'cat' is 1.5"),
-        ({"noise_rate": 0.1, "beta": None}, r"beta is None: it must lie between 0"),
-        ({"noise_rate": 0.1, "gamma": None}, r"gamma is None: a number must be finite"),
-        ({"noise_rate": 0.1, "probabilities": np.full((20, 2), 0.05)}, r"index 0 .*\(they sum to 0.1\)"),
+        ({"upper": 1.5}, r"The upper end of the noise rate of class 'cat' is 1.5"),
+        ({"transition": np.eye(3), "noise_rate": None}, "transition is for 3 classes, but the labels have 2"),
+        ({"prior": "flat"}, 'only word for it is "uniform"'),
+        ({"prior": {"cat": 1.0}}, "prior says nothing about 'dog'"),
+        ({"prior": {"cat": 30, "dog": 70}}, "class 'cat' is 30"),
+        ({"kappa": -1.0}, "kappa is -1"),
+        ({"weight_max": "all"}, "weight_max is 'all'"),
+        ({"beta": None}, r"beta is None: it must lie between 0"),
+        ({"beta": -0.1}, "beta is -0.1"),
+        ({"gamma": None}, r"gamma is None: a number must be finite"),
+        ({"probabilities": EVEN / 10}, r"index 0 .*\(they sum to 0.1\)"),
+        ({"probabilities": ODD}, "example at index 1 are not shares that sum to 1"),
+        ({"probabilities": np.full((20, 3), 1 / 3)}, r"probabilities have shape \(20, 3\): expected \(20, 2\)"),
+        ({"score": np.where(SCORES == 1, np.inf, SCORES)}, "index 1 is infinite"),
+        ({"score": SCORES[:, None]}, r"score has shape \(20, 1\)"),
+        ({"classes": {"cat", "dog"}}, "classes is a set, which has no order"),
+        ({"classes": ["cat", "dog", "cat"]}, "classes names a class twice"),
+        ({"known_wrong": [1, 0] * 10}, "give true or false for each label"),
     ],
 )
-def test_what_is_no_knowledge_of_the_noise(options, sentence):
+def test_what_makes_no_sense_is_named(told, sentence):
     with pytest.raises(InputError, match=sentence):
-        select(SCORES, LABELS, **options)
+        select(**{"score": SCORES, "labels": LABELS, "noise_rate": 0.1} | told)
 
 
-def test_an_example_that_was_never_scored_has_no_label_score():
-    P = np.full((20, 2), 0.5)
-    P[3] = np.nan
-    found = select(SCORES, LABELS, 0.2, probabilities=P)
-    assert np.flatnonzero(np.isnan(found.label_score)).tolist() == [3]
-
-
-def test_classes_have_an_order():
-    with pytest.raises(InputError, match="classes is a set, which has no order"):
-        select(SCORES, LABELS, 0.2, classes={"cat", "dog"})
-    with pytest.raises(InputError, match="classes names a class twice"):
-        select(SCORES, LABELS, 0.2, classes=["cat", "dog", "cat"])
-
-
-def test_a_ledger_without_a_closed_epoch_is_no_score():
-    ledger = LossLedger(20)
+def test_a_ledger_is_ranked_by_its_mean_loss_once_an_epoch_is_closed():
+    ledger = LossLedger(3)
     with pytest.raises(InputError, match=r"nothing to rank by: no epoch was closed\.$"):
-        select(ledger, LABELS, 0.2)
-    ledger.update(np.arange(20), SCORES)
+        select(ledger, [0, 0, 0], 0.3)
+    ledger.update([0, 1, 2], [3.0, 1.0, 2.0])
     with pytest.raises(InputError, match=r"no epoch was closed. Call end_epoch\(\) first"):
-        select(ledger, LABELS, 0.2)
+        select(ledger, [0, 0, 0], 0.3)
     ledger.end_epoch()
-    assert not select(ledger, LABELS, 0.2, prior="uniform").notes
-    ledger.update(np.arange(20), SCORES)
-    assert "still open is not counted" in select(ledger, LABELS, 0.2).notes[0]
-    late = LossLedger(20, window=(30, 60))
-    late.update(np.arange(20), SCORES)
-    late.end_epoch()
+    ledger.update([0, 1, 2], [0.0, 5.0, 2.0])
+    assert "still open is not counted" in select(ledger, [0, 0, 0], 0.3).notes[0]
+    ledger.end_epoch()
+    found = select(ledger, [0, 0, 0], 0.3, prior="uniform")
+    assert (found.rank_in_class.tolist(), found.notes) == ([1, 3, 2], ())
+    late = ledger_of(20, [(np.arange(20), SCORES)], window=(30, 60))
     with pytest.raises(InputError, match=r"no epoch of its window \(30, 60\) was closed"):
         select(late, LABELS, 0.2)
 
@@ -128,9 +179,7 @@ def test_a_matrix_is_never_read_in_the_wrong_order():
 
 
 def test_what_was_found_wrong_keeps_its_score():
-    wrong = np.zeros(20, bool)
-    wrong[2] = True
-    found = select(SCORES, LABELS, 0.2, known_wrong=wrong)
+    found = select(SCORES, LABELS, 0.2, known_wrong=np.arange(20) == 2)
     np.testing.assert_array_equal(found.table()["score"], SCORES)
     assert found.rank_in_class[2] == 10
     assert found.is_label_issue[2]
@@ -148,42 +197,6 @@ def test_a_class_of_which_every_label_was_found_wrong_keeps_nobody():
     assert again.quota.num.tolist() == found.quota.num.tolist() == [0, 7]
 
 
-def test_a_label_score_is_never_above_1():
-    """A softmax in single precision may be, by its last digit."""
-    P = np.full((20, 2), [1 + 1e-6, 0.0])
-    assert select(SCORES, LABELS, 0.2, probabilities=P).label_score.max() == 1
-
-
-def test_small_classes_whose_rates_round_up_are_told():
-    """A known rate is taken at its word: rank > (1 - eta_k) n_k, a whole example where it makes for a fifth of one."""
-    labels = np.repeat(np.arange(100), 10)
-    found = select(np.arange(1000.0), labels, 0.02, prior="uniform")
-    assert found.is_label_issue.sum() == 100
-    assert found.notes[-1].startswith("100 labels called likely wrong, where the rates make for about 20: in a small")
-    assert not select(np.arange(1000.0), np.repeat(np.arange(10), 100), 0.02, prior="uniform").notes
-
-
-def test_structured_noise_by_a_mapping():
-    np.testing.assert_array_equal(tr.structured(0.4, {2: 0, 0: 1, 1: 1}), tr.structured(0.4, [1, 1, 0]))
-    with pytest.raises(InputError, match="what becomes of each class, 0 to 1, also where it stays"):
-        tr.structured(0.4, {0: 1, 5: 0})
-    with pytest.raises(InputError, match=r"sends class 0 to 0.5, but the classes are 0 to 1"):
-        tr.structured(0.4, [0.5, 1])
-    with pytest.raises(InputError, match=r"The number of classes is 10.7; it must be a whole number"):
-        tr.uniform(0.3, 10.7)
-
-
-def test_labels_beside_probabilities_may_be_any_whole_numbers():
-    rng = np.random.default_rng(0)
-    true = np.repeat([0, 1, 2], 200)
-    P = np.full((600, 3), 0.05)
-    P[np.arange(600), true] = 0.9
-    noisy = np.where(rng.random(600) < 0.2, (true + 1) % 3, true)
-    rates = sl.estimate(P, noisy).noise_rate
-    np.testing.assert_array_equal(sl.estimate(P, 10 * (noisy + 1)).noise_rate, rates)
-    np.testing.assert_array_equal(sl.estimate(P, noisy + 1).noise_rate, rates)
-
-
 def test_a_selection_has_the_verdict_of_the_theory():
     assert select(SCORES, LABELS, 0.2).verdict.theory is None
     assert all(select(SCORES, LABELS, transition=[[0.9, 0.1], [0.2, 0.8]]).verdict.theory.ranking_holds)
@@ -192,13 +205,18 @@ def test_a_selection_has_the_verdict_of_the_theory():
     assert "'cat'" in swapped.headline
 
 
-def test_estimated_rates_come_with_their_verdict():
+def test_rates_that_nobody_knows_are_estimated_and_come_with_their_verdict():
+    """Perfect probabilities under uniform noise: the rates come out, the upper ends hold back, and it is said."""
     rng = np.random.default_rng(0)
-    true = np.repeat([0, 1], 500)
-    wrong = rng.random(1000) < 0.2
-    labels = np.array(["cat", "dog"])[np.where(wrong, 1 - true, true)]
-    P = np.where(np.arange(2) == true[:, None], 0.97, 0.03)
-    found = select(wrong + rng.random(1000) / 10, labels, probabilities=P)
+    truth = rng.integers(0, 3, 6000)
+    labels = np.where(rng.random(6000) < 0.3, rng.integers(0, 3, 6000), truth)
+    score, names = (labels != truth) + rng.random(6000), np.array(["a", "b", "c"])
+    found = select(score, names[labels], probabilities=np.eye(3)[truth] * 0.7 + 0.1)
+    assert found.quota.noise_rate == pytest.approx(np.full(3, 0.2), abs=0.04)
+    assert (truth == labels)[found.mask].all()
+    assert found.notes[0].startswith("The noise rates are estimated: ")
+    known = select(score, names[labels], noise_rate=found.quota.noise_rate, prior=found.quota.prior)
+    assert (found.quota.num <= known.quota.num).all()
     assert found.verdict.word == "unchecked"
     assert found.verdict.counts == found.estimated.evidence
     assert pickle.loads(pickle.dumps(found)).verdict == found.verdict

@@ -11,9 +11,11 @@ from torch import nn
 from small import settings
 from smallloss.criterion.ledger import LossLedger
 from smallloss.data.new_examples import Seen
-from smallloss.engine import inference
+from smallloss.engine import scoring
 from smallloss.engine import stage as stages
-from smallloss.engine.limits import StepLimits, room
+from smallloss.engine import task as tasks
+from smallloss.engine.classifier import Classifier
+from smallloss.engine.device import StepLimits, room
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.engine.stepper import Stepper
@@ -66,7 +68,7 @@ def test_a_step_that_does_not_fit_names_a_smaller_batch(failure, make_task, make
 @pytest.mark.parametrize("path, words", [("resident", STREAM), ("streaming", r"Choose a smaller net\.")])
 def test_data_and_scoring_that_do_not_fit_name_what_helps(path, words, make_task, make_net, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(stages, "Inputs", full)
+        patch.setattr(tasks, "Inputs", full)
         with pytest.raises(InputError, match=f"holding the data and the network of stage stage1. {words}"):
             stage(make_task(path=path), make_net())
     for scored_by in ("score", "predict", "recompute_batchnorm"):
@@ -80,11 +82,11 @@ def test_data_and_scoring_that_do_not_fit_name_what_helps(path, words, make_task
 def test_predictions_that_do_not_fit_are_sentences(make_task, make_net, monkeypatch):
     task = make_task()
     network = stage(task, make_net()).network
-    monkeypatch.setattr(inference, "probabilities", full)
+    monkeypatch.setattr(scoring, "_logits", full)
     with pytest.raises(InputError, match=f"predicting with the final network. {STREAM}"):
-        inference.outputs(task, network, task.dataset, np.arange(3))
+        scoring.outputs(task, network, task.dataset, np.arange(3))
     with pytest.raises(InputError, match=r"predicting 5 new examples\. Give fewer of them at a time\."):
-        inference.predict_probabilities(network, Seen.of(task.dataset), task.dataset.inputs[:5])
+        Classifier(network, Seen.of(task.dataset), "net").predict_proba(task.dataset.inputs[:5])
 
 
 def test_any_other_failure_stays_what_it_is():
@@ -108,18 +110,6 @@ def test_any_other_failure_stays_what_it_is():
 )
 def test_every_objective_knows_the_name_of_its_settings(make, name, make_task):
     assert make(make_task()).recipe_name == name
-
-
-def test_a_loss_that_is_no_number_names_half_the_rate(make_task, make_net):
-    class Breaks(Supervised):
-        def loss(self, *args: Any) -> Any:
-            return super().loss(*args) * float("nan")
-
-    task = make_task()
-    broken = Stage(task, Breaks(task, "half0", task.train, RECIPE, make_net()))
-    words = r"nan in epoch 1 of stage half0\. Lower lr \(it is 0\.1\): --set stage1\.lr=0\.05 "
-    with pytest.raises(InputError, match=words + r'\(Python: settings=\{"stage1\.lr": 0\.05\}\)'):
-        broken.fit()
 
 
 def test_what_a_changed_setting_leads_to_is_told_as_the_run_folder_has_it(tmp_path):

@@ -56,13 +56,6 @@ def test_what_was_found_by_hand_is_not_looked_for_again(rate: float) -> None:
     assert not selection.mask[wrong].any()
 
 
-def test_a_class_found_wrong_as_a_whole_keeps_nothing() -> None:
-    selection = select(np.arange(4.0), [0, 0, 1, 1], 0.1, known_wrong=[True, True, False, False])
-    assert selection.mask.tolist() == [False, False, True, False]
-    with pytest.raises(InputError, match="give true or false for each label"):
-        select(np.arange(4.0), [0, 0, 1, 1], 0.1, known_wrong=[1, 0])
-
-
 def test_pins_leave_other_scores_alone_and_bear_a_class_without_scores() -> None:
     labels = np.array([0, 0, 1])
     score = np.array([0.5, 0.7, np.nan])

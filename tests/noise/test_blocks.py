@@ -24,22 +24,20 @@ def test_every_row_is_asked_once_one_of_each_stratum_to_a_block(n: int, seed: in
 @pytest.mark.parametrize("rate", [0.02, 0.2, 0.5])
 @pytest.mark.parametrize("tells", [True, False])
 def test_the_interval_holds_the_truth_at_all_looks_together(rate: float, tells: bool) -> None:
-    """Of 200 audits that look after every block, hardly more than 5 % ever exclude it."""
+    """Of 200 audits that look after every block, hardly more than 5 % ever exclude it: no look widens what was said
+    before, so that the last one speaks for all."""
     rng, n = np.random.default_rng(int(100 * rate)), 400
     missed = 0
     for audit in range(200):
         right = rng.random(n) >= rate
         score = np.clip(0.9 * right + 0.2 * rng.random(n), 0, 1) if tells else rng.random(n)
-        blocks, said = draw_blocks(np.arange(n), score, seed=(audit,)), {}
-        ends = []
-        for rows in blocks.rows[:30]:
-            said |= {int(row): bool(right[row]) for row in rows}
-            found = anytime(blocks, said, level=0.95)
-            ends.append((found.low, found.high))
-        low, high = np.array(ends).T
-        missed += bool((low > right.mean() + 1e-9).any() or (high < right.mean() - 1e-9).any())
+        blocks = draw_blocks(np.arange(n), score, seed=(audit,))
+        asked = [{int(row): bool(right[row]) for rows in blocks.rows[:k] for row in rows} for k in range(1, 31)]
+        looks = [anytime(blocks, said, level=0.95) for said in (asked if audit < 5 else asked[-1:])]
+        low, high = np.array([(found.low, found.high) for found in looks]).T
         assert (np.diff(low) >= 0).all()
         assert (np.diff(high) <= 0).all()
+        missed += bool(low[-1] > right.mean() + 1e-9 or high[-1] < right.mean() - 1e-9)
     assert missed <= 18  # of 200 at 5 %: more than so many with a probability of 1 in 200
 
 
@@ -49,13 +47,8 @@ def test_all_answered_is_exact_and_what_was_known_is_added_exactly() -> None:
     said = {row: bool(right[row]) for row in range(20)}
     assert anytime(blocks, said, level=0.95) == pytest.approx([0.75] * 3)
     assert anytime(blocks, said, level=0.95, right_known=5, known=10) == pytest.approx([20 / 30] * 3)
-
-
-def test_an_unsure_answer_is_wrong_at_the_low_end_and_right_at_the_high_one() -> None:
-    blocks = draw_blocks(np.arange(10), np.full(10, 0.5), seed=(0,))
-    said = dict.fromkeys(range(10), True) | {3: None}
-    found = anytime(blocks, said, level=0.95)
-    assert (found.low, found.high) == pytest.approx((0.9, 1.0))
+    unsure = anytime(blocks, said | {3: None}, level=0.95)  # wrong at the low end and right at the high one
+    assert (unsure.low, unsure.high) == pytest.approx((0.7, 0.75))
 
 
 def test_what_it_costs_is_what_it_then_costs() -> None:

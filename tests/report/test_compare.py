@@ -124,9 +124,19 @@ def held_out(method: str, right: int, n: int = 100) -> Accuracy:
 @pytest.mark.parametrize(
     "shares, ship, method, why",
     [
-        ((80, 80), "best", "rsl", "no difference seen .* on 100 held-out examples, and it is the method asked for"),
+        (
+            (80, 80),
+            "best",
+            "rsl",
+            "no difference seen .* by the given labels of 100 held-out examples, and it is the method asked for",
+        ),
         ((82, 80), "best", "rsl", "no difference seen"),
-        ((80, 90), "best", "rsl", r"better by 10.0 points .*, beside Cross Entropy, on 100 held-out examples$"),
+        (
+            (80, 90),
+            "best",
+            "rsl",
+            r"better by 10.0 points .*, beside Cross Entropy, by the given labels of 100 held-out examples$",
+        ),
         ((90, 80), "best", "cross_entropy", "RSL is worse by 10.0 points"),
         ((90, 80), "method", "rsl", "worse by 10.0 points .*, beside Cross Entropy, .*, as asked"),
         ((90, 80, 95), "best", "relabelled", "RSL is worse by 15.0 points"),

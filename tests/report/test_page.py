@@ -263,6 +263,13 @@ def test_estimates_stand_with_their_intervals() -> None:
     assert f"{100 * found.low[0]:.0f}–{100 * found.high[0]:.0f}" in said
 
 
+def test_likely_wrong_ones_that_look_right_are_explained(result: Run) -> None:
+    assert "above 0.5" not in page(result)
+    score = np.where(result.examples.likely_wrong, 0.99, result.examples.label_score)
+    result.examples = replace(result.examples, label_score=score)
+    assert "2 labels of the likely wrong have label scores above 0.5: by the answers probably right" in page(result)
+
+
 def test_what_a_person_answered_for_is_not_shown_as_suspicious_again(result: Run) -> None:
     shown = gallery(result)
     asked = shown[0].shown[0]

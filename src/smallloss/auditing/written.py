@@ -10,12 +10,12 @@ from smallloss.data.table_files import by_spelling, read_table
 from smallloss.errors import InputError
 from smallloss.noise.answers import NONE, UNSURE, true_class
 from smallloss.record.examples import HELD_OUT
-from smallloss.words import quoted
+from smallloss.words import listed, quoted
 
 COLUMNS = ("id", "index", "given_label", "predicted_label", "stratum", "answer", "true_label", "run")
 ANSWER = ("id", "index", "answer", "true_label")
 # Why it is asked: drawn of what was trained on, one of these a second time, or looks wrong; or HELD_OUT.
-RANDOM, AGAIN, SUSPICIOUS = "random", "again", "suspicious"
+STRATA = RANDOM, AGAIN, SUSPICIOUS, _ = "random", "again", "suspicious", HELD_OUT
 KINDS = {RANDOM: "audit", SUSPICIOUS: "suspicious", HELD_OUT: "held-out"}  # each has a table and a page of its own
 
 
@@ -144,5 +144,15 @@ def _position(run: Audited, row: dict[str, Any], ids: dict[str, str], what: str)
         raise InputError(
             f"{what} has the id {row['id']!r} and the index {row['index']!r}, but no example of {run.folder} has both: "
             "keep them as the audit wrote them."
+        )
+    given, why, label = row.get("given_label"), row.get("stratum"), str(run.classes[run.labels[i]])
+    if given and by_spelling(run.classes.tolist()).get(given) != label:
+        raise InputError(
+            f"{what} has the given_label {given!r}, but {quoted(run.ids[i])} carries {quoted(label)}: keep it as the "
+            "audit wrote it, and write a better label into true_label."
+        )
+    if why and why not in STRATA:
+        raise InputError(
+            f"{what} has the stratum {why!r}, which no audit writes: keep it as it was ({listed(STRATA)})."
         )
     return i

@@ -46,10 +46,10 @@ def compare(accuracies: Sequence[Accuracy]) -> dict[str, Difference]:
     return {other.method: difference(other, reference) for other in accuracies if other.method != REFERENCE}
 
 
-def choose_shipped(accuracies: Sequence[Accuracy], method: str, ship: str) -> Shipped | None:
+def choose_shipped(accuracies: Sequence[Accuracy], method: str, ship: str, by: str = "given") -> Shipped | None:
     """The best on the held-out part; a tie, where the paired interval contains 0, goes to the method asked for.
 
-    None where there is nothing to choose from.
+    None where there is nothing to choose from. by: which labels `agrees` goes by, in words.
     """
     asked = next((one for one in accuracies if one.method == method), None)
     if asked is None or len(accuracies) < 2:
@@ -62,7 +62,7 @@ def choose_shipped(accuracies: Sequence[Accuracy], method: str, ship: str) -> Sh
     best = min(
         beside, key=lambda name: (beside[name].high >= 0, beside[name].value)
     )  # of those that are better, if any
-    on, found = f"on {len(asked.agrees):,} held-out examples", beside[best]
+    on, found = f"by the {by} labels of {len(asked.agrees):,} held-out examples", beside[best]
     if found.high < 0 and ship == "best":
         return Shipped(best, f"{asked.called} is {found.words} {on}")
     wish = ", as asked" if ship == "method" else ", and it is the method asked for" if found.low <= 0 else ""

@@ -13,12 +13,13 @@ import torch
 import smallloss
 from smallloss import methods
 from smallloss.criterion.selection import Selection
-from smallloss.engine import backend, checkpoint
-from smallloss.engine.inference import outputs
+from smallloss.engine import checkpoint
+from smallloss.engine.device import pick_device, put_back
 from smallloss.engine.last_layer import features as features_of
 from smallloss.engine.progress import Progress
+from smallloss.engine.scoring import outputs
 from smallloss.engine.stage import Fitted
-from smallloss.engine.task import Task, pick_device
+from smallloss.engine.task import Task
 from smallloss.errors import InputError, TooFewError
 from smallloss.files import place
 from smallloss.knobs import said_again, whole
@@ -45,7 +46,7 @@ BASELINE = "cross_entropy"
 ByTrueLabels = Callable[[np.ndarray, np.ndarray], TrueAccuracy | None]  # of rows and their predictions
 
 
-@backend.put_back()
+@put_back()
 def start(asked: dict[str, Any]) -> CleanRun:
     """Everything that `clean` was asked, by name: refuse what is wrong, say what is chosen, train, judge, write."""
     data, out, backbone, method = asked["data"], asked["out"], asked["backbone"], asked["method"]
@@ -162,7 +163,7 @@ def _run(
         everything[RELABELLED] = retrain_relabelled(task, settings, wrong, suggested[wrong])
     true = by_true_labels(task, parts[0].selection, noise)
     accuracies = [accuracy_of(task, name, one, true) for name, one in everything.items()]
-    shipped = choose_shipped(accuracies, method, ship)
+    shipped = choose_shipped(accuracies, method, ship, "true" if ready.protocol == "paper" else "given")
     final = learned if shipped is None else everything[shipped.method]
     if final is not learned:
         g = outputs(task, final.fitted.network, task.dataset, everywhere)
