@@ -13,12 +13,13 @@ import torch
 import smallloss
 from smallloss import methods
 from smallloss.criterion.selection import Selection
-from smallloss.engine import backend, checkpoint
-from smallloss.engine.inference import outputs
+from smallloss.engine import checkpoint
+from smallloss.engine.device import pick_device, put_back
 from smallloss.engine.last_layer import features as features_of
 from smallloss.engine.progress import Progress
+from smallloss.engine.scoring import outputs
 from smallloss.engine.stage import Fitted
-from smallloss.engine.task import Task, pick_device
+from smallloss.engine.task import Task
 from smallloss.errors import InputError, TooFewError
 from smallloss.files import place
 from smallloss.knobs import said_again, whole
@@ -45,7 +46,7 @@ BASELINE = "cross_entropy"
 ByTrueLabels = Callable[[np.ndarray, np.ndarray], TrueAccuracy | None]  # of rows and their predictions
 
 
-@backend.put_back()
+@put_back()
 def start(asked: dict[str, Any]) -> CleanRun:
     """Everything that `clean` was asked, by name: refuse what is wrong, say what is chosen, train, judge, write."""
     data, out, backbone, method = asked["data"], asked["out"], asked["backbone"], asked["method"]
@@ -192,7 +193,7 @@ def judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
     """A method that keeps no ledger of its own is judged beside plain cross entropy's."""
     assert baseline.ledger is not None
     baseline.score = baseline.ledger.score(settings.criterion.score)
-    baseline.evidence = f"{settings.criterion.score_in_words} over stage 1"
+    baseline.evidence = f"{settings.criterion.score_in_words} while learning from all labels"
     return baseline
 
 
