@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from smallloss.record.run import Run
-from smallloss.report.confusions import CLASSES_SHOWN, confusions
+from smallloss.report.facts import MATRIX_CLASSES, confusions
 from smallloss.report.page import page
 
 
@@ -28,7 +28,7 @@ def test_a_known_t_is_a_matrix_with_its_flips_in_words(result: Run) -> None:
 
 
 def test_many_classes_are_named_in_pairs_only(result: Run) -> None:
-    c = CLASSES_SHOWN + 1
+    c = MATRIX_CLASSES + 1
     T = np.eye(c)
     T[3, 3], T[3, 5] = 0.6, 0.4
     names = tuple(f"k{i}" for i in range(c))

@@ -3,8 +3,7 @@
 import base64
 import json
 import zlib
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +17,7 @@ TEXT_LENGTH = 120
 _DIGITS = 3
 
 
-@dataclass(frozen=True)
-class Packed:
+class Packed(NamedTuple):
     """The table as a text that can stand in a page: base64 of deflated JSON."""
 
     data: str
@@ -37,7 +35,8 @@ def packed(run: Run, budget: int = BUDGET) -> Packed:
     if len(data) > budget and columns[-1]["title"] == "text":
         data = _pack(columns[:-1], rows)
         columns = columns[:-1]
-    order = np.argsort(_label_score(columns), kind="stable")  # NaN comes last
+    score = np.append(run.examples.label_score, np.full(total - len(run.examples), np.nan))
+    order = np.argsort(score, kind="stable")  # NaN comes last
     while len(data) > budget and len(rows):
         rows = np.sort(order[: int(0.95 * len(rows) * budget / len(data))])
         data = _pack(columns, rows)
@@ -92,11 +91,6 @@ def _number(title: str, values: np.ndarray) -> dict[str, Any]:
 
 def _or_none(values: np.ndarray, over: float = -np.inf) -> list[int | None]:
     return [int(value) if value > over else None for value in values.tolist()]
-
-
-def _label_score(columns: list[dict[str, Any]]) -> np.ndarray:
-    (values,) = (column["values"] for column in columns if column["title"] == "label score")
-    return np.array(values, np.float64)
 
 
 def _pack(columns: list[dict[str, Any]], rows: np.ndarray) -> str:

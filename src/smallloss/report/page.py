@@ -9,27 +9,13 @@ import numpy as np
 from smallloss import files
 from smallloss.record.examples import SPLITS, TRAIN
 from smallloss.record.run import Run
-from smallloss.report.compare import REFERENCE, compare, shares
-from smallloss.report.confusions import confusions
-from smallloss.report.facts import (
-    accuracy_words,
-    by_true_labels,
-    called,
-    class_rows,
-    high_scores,
-    notes,
-    pieces,
-    printable,
-    ranked_by,
-    table_rows,
-)
+from smallloss.report import facts, svg
+from smallloss.report.compare import REFERENCE, shares
 from smallloss.report.packed import BUDGET, packed
 from smallloss.report.pictures import CLASSES_SHOWN, borderline, gallery
 from smallloss.report.settings import shown_settings
-from smallloss.report.svg import CURVES, DASHES, learning_curves, loss_curves, score_histogram, sparklines
 from smallloss.report.templates import environment
 
-_TEMPLATE = "page.html.jinja"
 _TABLE_AND_GALLERIES = 3_000_000  # characters
 
 
@@ -45,74 +31,57 @@ def page(run: Run, folder: str = "RUN") -> str:
     """
     from markupsafe import Markup
 
-    facts = _facts(run)
-    plots = {name: Markup(svg) for name, svg in _plots(run).items()}
-    made = environment(Path(__file__).parent, pieces=pieces)
-    return str(made.get_template(_TEMPLATE).render(plots=plots, run=shlex.quote(printable(folder)), **facts))
+    plots = {name: Markup(drawn) for name, drawn in _plots(run).items()}
+    made = environment(Path(__file__).parent, pieces=facts.pieces, pair=facts.pair, decimal=facts.decimal)
+    place = shlex.quote(facts.printable(folder))
+    return str(made.get_template("page.html.jinja").render(plots=plots, run=place, **_facts(run)))
 
 
 def _facts(run: Run) -> dict[str, Any]:
     e = run.examples
-    *apart, whole = table_rows(run)
+    *apart, whole = facts.table_rows(run)
     suspects, nearest = gallery(run), borderline(run)
     pictures = sum(len(one.picture or "") for one in [*nearest, *(one for each in suspects for one in each.shown)])
     return {
-        "name": printable(run.name),
+        "name": facts.printable(run.name),
         "classes": len(e.classes),
         "pictures": run.dataset is not None and run.dataset.pictures is not None,
-        "evidence": f"one minus the label score: {ranked_by(run)}" if run.by_hand else ranked_by(run),
+        "evidence": f"one minus the label score: {facts.ranked_by(run)}" if run.by_hand else facts.ranked_by(run),
         "verdict": run.verdict,
         "whole": whole,
         "trained_on": apart[0] if apart else whole,
         "held_out": apart[1:],
-        "rows": list(zip(class_rows(run), sparklines(e, e.rows(TRAIN)), strict=True)),
-        "known": e.true is not None,
-        "accuracy_on": printable(run.accuracy_on),
-        "reference": called(run, REFERENCE),
-        "methods": _methods(run),
+        "rows": list(zip(facts.class_rows(run), svg.sparklines(e, e.rows(TRAIN)), strict=True)),
+        "accuracy_on": facts.printable(run.accuracy_on),
+        "reference": facts.called(run, REFERENCE),
+        "methods": facts.method_rows(run),
         "taken": list(shares(run.accuracies)),
-        "shipped": accuracy_words(run),
+        "shipped": facts.accuracy_words(run),
         "suspects": suspects,
-        "high_scores": high_scores(run),
+        "high_scores": facts.high_scores(run),
         "borderline": nearest,
         "table": packed(run, min(BUDGET, _TABLE_AND_GALLERIES - pictures)),
         "classes_shown": CLASSES_SHOWN,
         "stages": [
-            {"name": called(run, stage), "curve": k % CURVES, "dashes": DASHES[k % len(DASHES)]}
+            {"name": facts.called(run, stage), "curve": k % svg.CURVES, "dashes": svg.DASHES[k % len(svg.DASHES)]}
             for k, stage in enumerate(_curves(run))
         ],
-        "dashes": DASHES[1],
+        "dashes": svg.DASHES[1],
         "sampled": _sampled(run),
-        "confusions": confusions(run),
-        "notes": notes(run),
+        "confusions": facts.confusions(run),
+        "notes": facts.notes(run),
         "settings": shown_settings(run.settings),
     }
 
 
-def _methods(run: Run) -> list[dict[str, Any]]:
-    differences, true = compare(run.accuracies), by_true_labels(run) or [""] * len(run.accuracies)
-    taken = zip(*shares(run.accuracies).values(), strict=True)
-    return [
-        {
-            "name": called(run, one.method), "true": known, "net": printable(one.net), "shares": values,
-            "words": differences[one.method].words if one.method in differences else "",
-        }
-        for one, known, values in zip(run.accuracies, true, taken, strict=True)
-    ]  # fmt: skip
-
-
 def _plots(run: Run) -> dict[str, str]:
-    e, rows = run.examples, run.examples.rows(TRAIN)
-    plots = {}
-    if e.rank[rows].any():
-        plots["scores"] = score_histogram(e, rows)
-    losses = _losses(run)
+    e, rows, losses, curves = run.examples, run.examples.rows(TRAIN), _losses(run), _curves(run)
+    plots = {"scores": svg.score_histogram(e, rows)} if e.rank[rows].any() else {}
     if losses is not None:
         assert run.ledger is not None
-        plots["losses"] = loss_curves(*losses, run.ledger.curves.start)
-    curves = _curves(run)
+        plots["losses"] = svg.loss_curves(*losses, run.ledger.curves.start)
     if curves:
-        plots["curves"] = learning_curves(list(curves.values()))
+        plots["curves"] = svg.learning_curves(list(curves.values()))
     return plots
 
 
@@ -139,7 +108,7 @@ def _curves(run: Run) -> dict[str, tuple[list[int], list[float]]]:
     curves: dict[str, tuple[list[int], list[float]]] = {}
     for row in run.history:
         if row.get(on) is not None:
-            epochs, shares = curves.setdefault(str(row["stage"]), ([], []))
+            epochs, found = curves.setdefault(str(row["stage"]), ([], []))
             epochs.append(int(row["epoch"]) + 1)
-            shares.append(float(row[on]))
+            found.append(float(row[on]))
     return curves

@@ -3,24 +3,15 @@
 import shlex
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from smallloss.criterion.selection import Selection
 from smallloss.record.run import Run
-from smallloss.report.compare import REFERENCE, compare, shares
-from smallloss.report.facts import (
-    ClassRow,
-    accuracy_words,
-    by_true_labels,
-    called,
-    class_rows,
-    notes,
-    printable,
-    ranked_by,
-    table_rows,
-)
+from smallloss.report import facts
+from smallloss.report.compare import REFERENCE
+from smallloss.report.facts import ClassRow, printable
 from smallloss.words import percent
 
 if TYPE_CHECKING:
@@ -37,39 +28,38 @@ def render(run: Run, console: "Console", folder: str | Path | None = None) -> No
     """Print the run. Names are handed to rich as Text, so that `[red]` in a name is just a name."""
     from rich.text import Text
 
+    def say(words: str, **how: Any) -> None:
+        console.print(Text(printable(words)), **how)
+
     console.print()
     console.print(Text(run.verdict.headline, style=_STYLES[run.verdict.tone]))
     if run.verdict.counts:
-        console.print(Text(printable(run.verdict.counts)))
+        say(run.verdict.counts)
     if run.accuracies:
         console.print()
-        for sentence in accuracy_words(run):
-            console.print(Text(sentence))
+        for sentence in facts.accuracy_words(run):
+            say(sentence)
         console.print(_methods(run))
     console.print()
     for piece in _classes(run):
         console.print(piece)
     for note in _unsaid(run):
-        console.print(Text(f"Note: {note}"))
-    if folder is not None:
-        console.print()
-        for name, what in (
-            ("report.html", "the report: open it in a browser"),
-            ("examples.csv", "every example, in input order; also examples.parquet"),
-        ):
-            console.print(Text(f"{printable(str(Path(folder) / name))}  ({what})"), soft_wrap=True)
-        audits: dict[str, list[str]] = {"to check by hand what is kept": []}
-        if run.examples.likely_wrong.any():
-            audits["to correct the worst"] = ["--suspicious", str(_TO_LOOK_AT)]
-        for why, options in audits.items():
-            command = shlex.join(["smallloss", "audit", str(folder), *options])
-            console.print(Text(f"{printable(command)}  ({why})"), soft_wrap=True)
+        say(f"Note: {note}")
+    if folder is None:
+        return
+    console.print()
+    audit = ["smallloss", "audit", str(folder)]
+    say(f"{Path(folder) / 'report.html'}  (the report: open it in a browser)", soft_wrap=True)
+    say(f"{Path(folder) / 'examples.csv'}  (every example, in input order; also examples.parquet)", soft_wrap=True)
+    say(f"{shlex.join(audit)}  (to check by hand what is kept)", soft_wrap=True)
+    if run.examples.likely_wrong.any():
+        say(f"{shlex.join([*audit, '--suspicious', str(_TO_LOOK_AT)])}  (to correct the worst)", soft_wrap=True)
 
 
 def _unsaid(run: Run) -> list[str]:
     """The notes that were not among the choices, which were printed before anything was trained."""
     said = [printable(f"{name} {words}").lower() for name, words in run.settings.get("chosen", {}).items()]
-    return [note for note in notes(run) if not any(note.lower() in line for line in said)]
+    return [note for note in facts.notes(run) if not any(note.lower() in line for line in said)]
 
 
 def render_selection(selection: Selection, console: "Console") -> None:
@@ -95,23 +85,23 @@ def render_selection(selection: Selection, console: "Console") -> None:
 def _methods(run: Run) -> "Table":
     from rich.text import Text
 
-    true, columns = by_true_labels(run), shares(run.accuracies)
-    if true:  # the network as it is at the end is what is shipped, and there is no room for all
-        columns = {"given labels": columns["last"]}
+    rows = facts.method_rows(run)
+    true = bool(rows[0].true)
+    # By true labels the network as it is at the end is what is shipped, and there is no room for all.
+    columns = {"given labels": "last"} if true else {title: title for title in rows[0].shares}
     table = _table(f"Accuracy on {printable(run.accuracy_on)}")
     table.add_column("method", no_wrap=True)
     table.add_column("net", no_wrap=True, overflow="ellipsis", max_width=NET_SHOWN)
-    timed = not any(isnan(found.seconds) for found in run.accuracies)  # of a run read back nobody knows
+    timed = not any(isnan(row.seconds) for row in rows)  # of a run read back nobody knows
     for name in (*(["true labels"] if true else []), *columns, *(["seconds"] if timed else [])):
         title = name.replace("mean of ", "mean of\n").replace(" labels", "\nlabels")
         table.add_column(title, justify="right", no_wrap=True, style="dim" if name == "given labels" else "")
     by = " by given labels" if true else ""
-    table.add_column(f"compared with {called(run, REFERENCE)}{by} (95 % interval)")
-    differences = compare(run.accuracies)
-    for k, (found, *taken) in enumerate(zip(run.accuracies, *columns.values(), strict=True)):
-        beside = differences[found.method].words if found.method in differences else ""
-        numbers = (*true[k : k + 1], *map(percent, taken), *([f"{found.seconds:,.0f}"] if timed else []))
-        table.add_row(*map(Text, (called(run, found.method), printable(found.net), *numbers)), beside)
+    table.add_column(f"compared with {facts.called(run, REFERENCE)}{by} (95 % interval)")
+    for row in rows:
+        numbers = [*([row.true] if true else []), *(percent(row.shares[title]) for title in columns.values())]
+        numbers += [f"{row.seconds:,.0f}"] if timed else []
+        table.add_row(*map(Text, (row.name, row.net, *numbers, row.beside)))
     return table
 
 
@@ -120,17 +110,17 @@ def _classes(run: Run) -> list["Table | str"]:
     from rich.text import Text
 
     known = run.examples.true is not None
-    rows = class_rows(run)
+    rows = facts.class_rows(run)
     hidden = len(rows) - CLASSES_SHOWN
     if hidden > 0:
         rows = sorted(rows, key=lambda row: -row.noise_rate)[:CLASSES_SHOWN]
     full = known and run.intervals is not None  # rates with intervals, precision and recall: just 80 columns
     pairs = ("kept:\nprec. / rec.", "likely\nwrong:\nprec. / rec.") if known else ()
-    table = _class_table(f"Labels, ranked by {ranked_by(run)}", *pairs, gap=0 if full else 1)
+    table = _class_table(f"Labels, ranked by {facts.ranked_by(run)}", *pairs, gap=0 if full else 1)
     for row in rows:
         table.add_row(*map(Text, _cells(row)))
     table.add_section()
-    for row in table_rows(run):
+    for row in facts.table_rows(run):
         table.add_row(*map(Text, _cells(row)), style="bold")
     pieces: list[Table | str] = [table]
     if hidden > 0:
@@ -151,15 +141,8 @@ def _cells(row: ClassRow) -> list[str]:
     rate = percent(row.noise_rate)
     if row.interval is not None:
         rate = f"{100 * row.noise_rate:.0f} ({100 * row.interval[0]:.0f}–{100 * row.interval[1]:.0f}) %"
-    found = row.agreement
-    pairs = [] if found is None else [
-        _pair(found.kept_precision, found.kept_recall), _pair(found.issue_precision, found.issue_recall),
-    ]  # fmt: skip
+    pairs = [] if row.agreement is None else [facts.pair(row.agreement.kept), facts.pair(row.agreement.issues)]
     return [row.name, f"{row.examples:,}", rate, *numbers, *pairs]
-
-
-def _pair(precision: float | None, recall: float | None) -> str:
-    return " / ".join("–" if share is None else f"{100 * share:.1f}" for share in (precision, recall))
 
 
 def _table(title: str, gap: int = 1) -> "Table":

@@ -14,11 +14,12 @@ from smallloss import methods
 from smallloss.criterion.labels import alike_note
 from smallloss.criterion.selection import Selection
 from smallloss.data import source
-from smallloss.engine import backend, checkpoint
-from smallloss.engine.inference import outputs
+from smallloss.engine import checkpoint
+from smallloss.engine.device import pick_device, put_back
 from smallloss.engine.last_layer import features as features_of
 from smallloss.engine.progress import Progress
-from smallloss.engine.task import Task, pick_device
+from smallloss.engine.scoring import outputs
+from smallloss.engine.task import Task
 from smallloss.errors import InputError, TooFewError
 from smallloss.files import place
 from smallloss.knobs import said_again, whole
@@ -43,7 +44,7 @@ from smallloss.run.prepare import Ready, as_seen, dataset_of, make_ready, refuse
 BASELINE = "cross_entropy"
 
 
-@backend.put_back()
+@put_back()
 def start(asked: dict[str, Any]) -> CleanRun:
     """Everything that `clean` was asked, by name: refuse what is wrong, say what is chosen, train, judge, write."""
     data, out, method = asked["data"], asked["out"], asked["method"]
@@ -169,7 +170,7 @@ def judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
     """A method that keeps no ledger of its own is judged beside plain cross entropy's."""
     assert baseline.ledger is not None
     baseline.score = baseline.ledger.score(settings.criterion.score)
-    baseline.evidence = f"{settings.criterion.score_in_words} over stage 1"
+    baseline.evidence = f"{settings.criterion.score_in_words} while learning from all labels"
     return baseline
 
 

@@ -41,7 +41,7 @@ def of_ledger(asked: Mapping[str, Any]) -> Run:
     ledger = read_ledger(file, dataset)
     matrices = None if probabilities is None else _matrices(Path(probabilities), dataset)
     noise, rows, how = _noise(asked, matrices, dataset), np.arange(len(dataset)), Criterion()
-    evidence = Evidence(ledger, ledger.mean_loss, "mean loss, as it was recorded",
+    evidence = Evidence(ledger, ledger.mean_loss, "the mean loss, as it was recorded",
                         *_predicted(file, ledger, matrices, dataset))  # fmt: skip
     place = {"source": source.place_of(asked["data"]), "label": asked["label"]}
     config = {**made_of(dataset, place, noise, {}), "promise": asked["promise"], "settings": dict(vars(how))}
