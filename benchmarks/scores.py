@@ -17,7 +17,6 @@ from common import RESULTS, named_values, record
 from smallloss.criterion.ledger import LossLedger
 from smallloss.engine.scoring import score
 from smallloss.engine.stage import Stage
-from smallloss.engine.views import plain_views
 from smallloss.methods.settings import Settings, get_preset
 from smallloss.methods.supervised import Supervised
 
@@ -29,7 +28,7 @@ class Watched(Stage):
 
     def _record(self, epoch: int) -> None:
         every = torch.arange(len(self.task.dataset), device=self.task.device)
-        views = plain_views(every, self.inputs.pad)
+        views = self.inputs.plain(every)
         judges = {"network": self.networks[0]} | ({"average": self.averages[0].network} if self.averages else {})
         for who, network in judges.items():
             found = score(network, self.inputs, views, self.task.labels)

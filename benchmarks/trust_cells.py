@@ -27,8 +27,8 @@ from torch import nn
 from common import commit
 from smallloss.data.dataset import Dataset
 from smallloss.data.protocol import hold_out
-from smallloss.engine.inference import outputs
 from smallloss.engine.networks import Network
+from smallloss.engine.scoring import outputs
 from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.errors import TooFewError

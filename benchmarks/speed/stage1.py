@@ -24,7 +24,7 @@ from smallloss.data.dataset import Dataset
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.engine.task import Task
-from smallloss.engine.views import Augmentation, Inputs, draw_views, plain_views
+from smallloss.engine.views import Augmentation, Inputs, draw_views
 from smallloss.methods.supervised import Supervised
 from smallloss.models import build
 
@@ -105,7 +105,7 @@ def eager(data: Dataset, net: str, batch: int, epochs: int) -> float:
         with torch.no_grad(), torch.autocast("cuda", torch.bfloat16):
             losses = []
             for rows in torch.arange(n, device=device).split(2048):
-                logits = module(inputs.see(plain_views(rows, how.pad)))
+                logits = module(inputs.see(inputs.plain(rows)))
                 losses.append(cross_entropy(logits.float(), task.labels[rows], reduction="none"))
             torch.cat(losses).cpu()
 

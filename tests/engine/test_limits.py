@@ -11,9 +11,11 @@ from torch import nn
 from small import settings
 from smallloss.criterion.ledger import LossLedger
 from smallloss.data.new_examples import Seen
-from smallloss.engine import inference
+from smallloss.engine import scoring
 from smallloss.engine import stage as stages
-from smallloss.engine.limits import StepLimits, room
+from smallloss.engine import task as tasks
+from smallloss.engine.classifier import Classifier
+from smallloss.engine.device import StepLimits, room
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.engine.stepper import Stepper
@@ -50,7 +52,7 @@ def full_in_other_words(*_: Any, **__: Any) -> Any:
 def test_a_step_that_does_not_fit_names_a_smaller_batch(failure, make_task, make_net, monkeypatch, tmp_path):
     monkeypatch.setattr(Stepper, "_step", failure)
     words = (
-        r"out of memory in a step of stage stage1\. Lower batch \(it is 32\): --set stage1\.batch=16 "
+        r"out of memory in a step of stage 1 \(all labels\)\. Lower batch \(it is 32\): --set stage1\.batch=16 "
         r'\(Python: settings=\{"stage1\.batch": 16\}\)\.'
     )
     with pytest.raises(InputError, match=words + "$"):
@@ -59,32 +61,32 @@ def test_a_step_that_does_not_fit_names_a_smaller_batch(failure, make_task, make
         stage(make_task(folder=tmp_path), make_net()).fit()
     with pytest.raises(InputError, match=r"batch \(it is 1000\): --set rsl\.batch=40 "):  # of 80 examples
         stage(make_task(), make_net(), replace(RECIPE, batch=1000), "rsl").fit()
-    with pytest.raises(InputError, match=r"a step of stage stage1\. Choose a smaller net"):
+    with pytest.raises(InputError, match=r"a step of stage 1 \(all labels\)\. Choose a smaller net"):
         stage(make_task(), make_net(), replace(RECIPE, batch=1)).fit()
 
 
 @pytest.mark.parametrize("path, words", [("resident", STREAM), ("streaming", r"Choose a smaller net\.")])
 def test_data_and_scoring_that_do_not_fit_name_what_helps(path, words, make_task, make_net, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(stages, "Inputs", full)
-        with pytest.raises(InputError, match=f"holding the data and the network of stage stage1. {words}"):
+        patch.setattr(tasks, "Inputs", full)
+        with pytest.raises(InputError, match=rf"holding the data and the network of stage 1 \(all labels\)\. {words}"):
             stage(make_task(path=path), make_net())
     for scored_by in ("score", "predict", "recompute_batchnorm"):
         with monkeypatch.context() as patch:
             patch.setattr(stages, scored_by, full)
             recipe = replace(RECIPE, ema=0.9, ema_batchnorm="recompute")
-            with pytest.raises(InputError, match=f"out of memory while stage stage1 was scored. {words}"):
+            with pytest.raises(InputError, match=rf"out of memory while stage 1 \(all labels\) was scored\. {words}"):
                 stage(make_task(path=path), make_net(), recipe).fit()
 
 
 def test_predictions_that_do_not_fit_are_sentences(make_task, make_net, monkeypatch):
     task = make_task()
     network = stage(task, make_net()).network
-    monkeypatch.setattr(inference, "probabilities", full)
+    monkeypatch.setattr(scoring, "_logits", full)
     with pytest.raises(InputError, match=f"predicting with the final network. {STREAM}"):
-        inference.outputs(task, network, task.dataset, np.arange(3))
+        scoring.outputs(task, network, task.dataset, np.arange(3))
     with pytest.raises(InputError, match=r"predicting 5 new examples\. Give fewer of them at a time\."):
-        inference.predict_probabilities(network, Seen.of(task.dataset), task.dataset.inputs[:5])
+        Classifier(network, Seen.of(task.dataset), "net").predict_proba(task.dataset.inputs[:5])
 
 
 def test_any_other_failure_stays_what_it_is():
@@ -110,18 +112,6 @@ def test_every_objective_knows_the_name_of_its_settings(make, name, make_task):
     assert make(make_task()).recipe_name == name
 
 
-def test_a_loss_that_is_no_number_names_half_the_rate(make_task, make_net):
-    class Breaks(Supervised):
-        def loss(self, *args: Any) -> Any:
-            return super().loss(*args) * float("nan")
-
-    task = make_task()
-    broken = Stage(task, Breaks(task, "half0", task.train, RECIPE, make_net()))
-    words = r"nan in epoch 1 of stage half0\. Lower lr \(it is 0\.1\): --set stage1\.lr=0\.05 "
-    with pytest.raises(InputError, match=words + r'\(Python: settings=\{"stage1\.lr": 0\.05\}\)'):
-        broken.fit()
-
-
 def test_what_a_changed_setting_leads_to_is_told_as_the_run_folder_has_it(tmp_path):
     """It takes a new setting until a stage that is trained by it has saved something."""
     saved, not_yet = tmp_path / "rsl_wm.safetensors", tmp_path / "half0.safetensors"
@@ -142,7 +132,7 @@ def test_what_a_changed_setting_leads_to_is_told_as_the_run_folder_has_it(tmp_pa
 
 def test_batchnorm_of_one_example_is_a_sentence(make_task):
     flat = nn.Sequential(nn.Flatten(), nn.Linear(192, 4), nn.BatchNorm1d(4), nn.Linear(4, 3))
-    words = r"statistics of one example in stage stage1\. Raise batch \(it is 1\): --set stage1\.batch=2 "
+    words = r"statistics of one example in stage 1 \(all labels\)\. Raise batch \(it is 1\): --set stage1\.batch=2 "
     with pytest.raises(InputError, match=words):
         stage(make_task(), flat, replace(RECIPE, batch=1)).fit()
     plain = nn.Sequential(nn.Flatten(), nn.Linear(192, 3))
@@ -152,6 +142,8 @@ def test_batchnorm_of_one_example_is_a_sentence(make_task):
 def test_a_step_that_ruins_the_weights_is_seen_though_its_loss_was_fine(make_task, make_net, tmp_path):
     """The loss is taken before the step: the last one of an epoch would be saved, and the model would be worthless."""
     ruinous = replace(RECIPE, lr=1e38, batch=80, epochs=1)
-    with pytest.raises(InputError, match=r"The size of the weights turned (nan|inf) in epoch 1 of stage stage1"):
+    with pytest.raises(
+        InputError, match=r"The size of the weights turned (nan|inf) in epoch 1 of stage 1 \(all labels\)"
+    ):
         stage(make_task(folder=tmp_path), make_net(), ruinous).fit()
     assert not (tmp_path / "checkpoint").exists()

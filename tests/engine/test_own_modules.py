@@ -11,7 +11,7 @@ from torch import Tensor, nn
 import smallloss as sl
 from small import StopAfter, StoppedError
 from smallloss.criterion.ledger import LossLedger
-from smallloss.engine import inference, views
+from smallloss.engine import scoring, views
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage, fit
 from smallloss.methods.supervised import Supervised
@@ -37,8 +37,9 @@ class Own(nn.Module):
         return self.layers(x - self.mean)
 
 
-def stage(task: Any, recipe: Recipe = RECIPE) -> Stage:
-    return Stage(task, Supervised(task, "stage1", task.train, recipe, Own()), ledger=LossLedger(96))
+def stage(task: Any, recipe: Recipe = RECIPE, *, persistent: bool = True) -> Stage:
+    objective = Supervised(task, "stage1", task.train, recipe, Own(persistent=persistent))
+    return Stage(task, objective, ledger=LossLedger(96))
 
 
 def everything(fitted: Stage) -> dict[str, bytes]:
@@ -76,31 +77,17 @@ def test_dropout_differs_from_epoch_to_epoch(make_task):
     assert len(set(drawn)) == len(drawn) == 9
 
 
-def test_a_stopped_run_with_dropout_ends_byte_equal(make_task, tmp_path):
-    whole = stage(make_task(folder=tmp_path / "whole"))
+@pytest.mark.parametrize("persistent", [True, False])
+def test_a_stopped_run_with_dropout_ends_byte_equal(persistent, make_task, tmp_path):
+    """Also where a buffer that changes as it learns is no part of its state_dict."""
+    whole = stage(make_task(folder=tmp_path / "whole"), persistent=persistent)
     whole.fit()
     with pytest.raises(StoppedError):
-        stage(make_task(folder=tmp_path / "cut", progress=StopAfter(2))).fit()
+        stage(make_task(folder=tmp_path / "cut", progress=StopAfter(2)), persistent=persistent).fit()
     torch.manual_seed(7)
-    resumed = stage(make_task(folder=tmp_path / "cut"))
+    resumed = stage(make_task(folder=tmp_path / "cut"), persistent=persistent)
     resumed.fit()
     assert everything(whole) == everything(resumed)
-
-
-def test_what_a_module_does_not_save_is_put_back_all_the_same(make_task, tmp_path):
-    """A buffer that is no part of its state_dict, but changes as it learns."""
-
-    def own(task: Any) -> Stage:
-        objective = Supervised(task, "stage1", task.train, RECIPE, Own(persistent=False))
-        return Stage(task, objective, ledger=LossLedger(96))
-
-    whole = own(make_task(folder=tmp_path / "whole"))
-    whole.fit()
-    with pytest.raises(StoppedError):
-        own(make_task(folder=tmp_path / "cut", progress=StopAfter(2))).fit()
-    resumed = own(make_task(folder=tmp_path / "cut"))
-    resumed.fit()
-    assert everything(resumed) == everything(whole)
     assert "network0.mean" in everything(whole)
 
 
@@ -146,7 +133,7 @@ def test_workers_read_whatever_is_read(make_task, monkeypatch):
     norm = nn.Sequential(nn.Flatten(), nn.BatchNorm1d(192), nn.Linear(192, 3))
     recipe = replace(RECIPE, epochs=1)
     fitted = fit(task, Supervised(task, "stage1", task.train, recipe, norm), ledger=LossLedger(96))
-    inference.outputs(task, fitted.network, task.dataset, np.arange(96))
+    scoring.outputs(task, fitted.network, task.dataset, np.arange(96))
     assert asked == [1] * 6  # two plans of steps, statistics, scores, one check, the end
 
 

@@ -15,8 +15,8 @@ from smallloss.criterion.ledger import LossLedger
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.scoring import score
 from smallloss.engine.stage import Stage, fit
-from smallloss.engine.views import draw_views, plain_views
-from smallloss.errors import InputError, SmallLossError
+from smallloss.engine.views import draw_views
+from smallloss.errors import InputError
 from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
 from smallloss.methods.supervised import Supervised
 from smallloss.noise.choose import select
@@ -69,11 +69,9 @@ def assert_same(left: dict[str, np.ndarray], right: dict[str, np.ndarray]) -> No
     assert not different
 
 
-@pytest.mark.parametrize(
-    "kind, stop",
-    [("sgd", 1), ("adam", 2), ("mixmatch", 2), ("mixmatch", 5)],
-)
+@pytest.mark.parametrize("kind, stop", [("sgd", 1), ("adam", 2), ("mixmatch", 2), ("mixmatch", 5)])
 def test_a_stopped_stage_ends_byte_equal_to_one_never_stopped(kind, stop, tmp_path, make_task, make_net):
+    """MixMatch's second look comes after epoch 2: the weights of the first selection must not come back."""
     whole = build_stage(make_task(folder=tmp_path / "whole"), kind, make_net())
     expected = whole.fit()
 
@@ -92,20 +90,6 @@ def test_a_stopped_stage_ends_byte_equal_to_one_never_stopped(kind, stop, tmp_pa
     assert curves[0] == curves[1]
     rows = [json.loads(line) for line in (tmp_path / "stopped" / "metrics.jsonl").read_text().splitlines()]
     assert [row["epoch"] for row in rows] == list(range(RECIPES[kind].epochs))
-
-
-def test_a_second_look_before_the_stop_is_remembered(tmp_path, make_task, make_net):
-    """The stop lies after the second look (epoch 2): the weights of the first selection must not come back."""
-    task = make_task(folder=tmp_path, progress=StopAfter(4))
-    stopped = build_stage(task, "mixmatch", make_net())
-    before = stopped.objective.weight.numpy().copy()
-    with pytest.raises(StoppedError):
-        stopped.fit()
-    resumed = build_stage(make_task(folder=tmp_path), "mixmatch", make_net())
-    assert resumed._resume() == 4
-    after = resumed.objective.weight.numpy()
-    assert np.array_equal(after, stopped.objective.weight.numpy())
-    assert not np.array_equal(before, after)
 
 
 def test_an_epoch_that_was_not_committed_is_trained_again(tmp_path, make_task, make_net):
@@ -153,7 +137,7 @@ def test_the_ledger_holds_eval_mode_losses_of_the_asked_view(scoring, recipe, ma
     stage = build_stage(task, "sgd", make_net(), recipe)
     stage.fit()
     rows = torch.arange(96)
-    views = plain_views(rows, 1)
+    views = stage.inputs.plain(rows)
     if scoring == "augmented":
         views = draw_views(task.draws, stage.objective.augmentation, "stage/scoring", [0], rows, rows)
         assert len(set(views.dy.tolist())) == 3
@@ -186,28 +170,11 @@ def test_the_ledger_knows_which_epochs_it_recorded(make_task, make_net, tmp_path
         assert (curves.start, len(curves.rows)) == (2, 2)
 
 
-def test_plain_and_augmented_scoring_differ(make_task, make_net):
-    losses = []
-    for scoring in ("plain", "augmented"):
-        stage = build_stage(make_task(), "sgd", make_net(), replace(SGD, epochs=1, scoring=scoring))
-        stage.fit()
-        losses.append(stage.ledger.last_loss)  # type: ignore[union-attr]
-    assert not np.allclose(*losses)
-
-
-def test_scoring_leaves_the_network_in_the_mode_it_found(make_task, make_net):
-    stage = build_stage(make_task(), "sgd", make_net())
-    stage.network.module.train()
-    scores = score(stage.network, stage.inputs, plain_views(torch.arange(96), 1), stage.task.labels)
-    assert stage.network.module.training
-    assert torch.allclose(scores.probability, (-scores.loss).exp())
-
-
 def test_chunks_of_scoring_do_not_matter(make_task, make_net, monkeypatch):
     from smallloss.engine import scoring
 
     stage = build_stage(make_task(), "sgd", make_net())
-    views = plain_views(torch.arange(96), 1)
+    views = stage.inputs.plain(np.arange(96))
     whole = score(stage.network, stage.inputs, views, stage.task.labels)
     monkeypatch.setattr(scoring, "_CHUNK_VALUES", 7 * 8 * 8 * 3)
     for path in ("resident", "streaming"):
@@ -219,12 +186,17 @@ def test_chunks_of_scoring_do_not_matter(make_task, make_net, monkeypatch):
         assert torch.equal(parts.predicted, whole.predicted)
 
 
-def test_the_margin_is_that_to_the_best_other_class(make_task, make_net):
+def test_scores_by_hand_leave_the_network_in_the_mode_they_found(make_task, make_net):
+    """The margin is that to the best other class, the probability that of the label."""
     stage = build_stage(make_task(), "sgd", make_net())
     stage.network.module.eval()
-    views = plain_views(torch.arange(96), 1)
+    views = stage.inputs.plain(np.arange(96))
     logits = stage.network(stage.inputs.see(views)).detach()
-    margin = score(stage.network, stage.inputs, views, stage.task.labels).margin
+    stage.network.module.train()
+    scores = score(stage.network, stage.inputs, views, stage.task.labels)
+    margin = scores.margin
+    assert stage.network.module.training
+    assert torch.allclose(scores.probability, (-scores.loss).exp())
     for i in range(0, 96, 7):
         given = int(stage.task.labels[i])
         others = max(float(logits[i, k]) for k in range(3) if k != given)
@@ -244,7 +216,8 @@ def test_a_loss_that_is_no_number_ends_the_stage_with_a_sentence(tmp_path, make_
 
     task = make_task(folder=tmp_path)
     stage = Stage(task, Breaks(task, "stage", task.train, SGD, make_net()))
-    with pytest.raises(SmallLossError, match=r"nan in epoch 3 of stage stage\. Lower lr \(it is 0\.1\)"):
+    words = r"nan in epoch 3 of stage stage\. Lower lr \(it is 0\.1\): --set stage1\.lr=0\.05 "
+    with pytest.raises(InputError, match=words + r'\(Python: settings=\{"stage1\.lr": 0\.05\}\)'):
         stage.fit()
     kept = build_stage(make_task(folder=tmp_path), "sgd", make_net(seed=7))
     kept.ledger = None
@@ -252,29 +225,22 @@ def test_a_loss_that_is_no_number_ends_the_stage_with_a_sentence(tmp_path, make_
     assert all(bool(tensor.isfinite().all()) for tensor in kept._tensors().values())
 
 
-@pytest.mark.parametrize("keep, steps", [(True, 3), (False, 2)])
-def test_short_last_batch(keep, steps, make_task, make_net):
-    task = make_task()
-    recipe = replace(SGD, keep_short_batch=keep)  # 80 = 2 * 32 + 16
-    objective = Supervised(task, "stage", task.train, recipe, make_net())
-    assert sum(plan.steps for plan in objective.plan(0)) == steps
-    stage = Stage(task, objective)
-    assert [row["steps"] for row in stage.fit().history] == [steps] * SGD.epochs
-    assert int(stage.stepper.clock) == SGD.epochs * steps
-
-
-def test_a_last_batch_of_one_is_dropped(make_task):
-    task = make_task()
-    objective = Supervised(task, "stage", task.train[:65], SGD, None)
-    assert [plan.views["labeled"].index.shape for plan in objective.plan(0)] == [(2, 32)]
-
-
-def test_a_batch_larger_than_the_data_is_all_of_it(make_task, make_net):
-    task = make_task()
-    objective = Supervised(task, "stage", task.train, replace(SGD, batch=1000, keep_short_batch=False), make_net())
-    (plan,) = objective.plan(0)
-    assert plan.views["labeled"].index.shape == (1, 80)
-    assert fit(task, objective).last["steps"] == 1
+@pytest.mark.parametrize(
+    "rows, batch, keep, plans",
+    [
+        (80, 32, True, [(2, 32), (1, 16)]),
+        (80, 32, False, [(2, 32)]),
+        (65, 32, True, [(2, 32)]),  # BatchNorm cannot learn from one
+        (80, 1000, False, [(1, 80)]),
+    ],
+)
+def test_the_batches_of_an_epoch(rows, batch, keep, plans, make_task, make_net):
+    task, recipe = make_task(), replace(SGD, epochs=2, batch=batch, keep_short_batch=keep)
+    objective = Supervised(task, "stage", task.train[:rows], recipe, make_net())
+    assert [plan.views["labeled"].index.shape for plan in objective.plan(0)] == plans
+    stage, steps = Stage(task, objective), sum(number for number, _ in plans)
+    assert [row["steps"] for row in stage.fit().history] == [steps] * 2
+    assert int(stage.stepper.clock) == 2 * steps
 
 
 def test_nothing_to_learn_from_is_a_sentence(make_task):
@@ -301,16 +267,11 @@ def test_mixmatch_never_sees_a_held_out_row(make_task, make_net):
             assert int(views.index.max()) < 80
 
 
-def test_a_checkpoint_with_other_tensors_is_refused(tmp_path, make_task, make_net):
-    build_stage(make_task(folder=tmp_path), "adam", make_net()).fit()
+@pytest.mark.parametrize("kind, width", [("adam", 4), ("sgd", 8)])
+def test_a_checkpoint_of_another_recipe_or_width_is_refused(kind, width, tmp_path, make_task, make_net):
+    build_stage(make_task(folder=tmp_path), kind, make_net(width=width)).fit()
     with pytest.raises(InputError, match="belongs to another network or recipe"):
         build_stage(make_task(folder=tmp_path), "sgd", make_net()).fit()
-
-
-def test_a_checkpoint_of_another_width_is_refused(tmp_path, make_task, make_net):
-    build_stage(make_task(folder=tmp_path), "sgd", make_net()).fit()
-    with pytest.raises(InputError, match="another network"):
-        build_stage(make_task(folder=tmp_path), "sgd", make_net(width=8)).fit()
 
 
 @pytest.mark.parametrize("keep", [0, 4, 100, -10])

@@ -8,7 +8,7 @@ import torch
 
 from smallloss.data.dataset import Dataset
 from smallloss.engine.draws import Draws
-from smallloss.engine.views import PLAIN, Augmentation, Inputs, Views, draw_views, plain_views
+from smallloss.engine.views import PLAIN, Augmentation, Inputs, Views, draw_views
 
 CPU = torch.device("cpu")
 
@@ -73,7 +73,7 @@ def test_worker_processes_read_the_same_batches_in_order():
 
 def test_pictures_come_in_channels_last_memory():
     inputs = Inputs(pictures(8, 8), CPU, PLAIN, resident=True)
-    x = inputs.see(plain_views(torch.arange(4), 0))
+    x = inputs.see(inputs.plain(torch.arange(4)))
     assert x.shape == (4, 3, 8, 8)
     assert x.stride() == (192, 1, 24, 3)
     assert x.is_contiguous(memory_format=torch.channels_last)
@@ -82,16 +82,18 @@ def test_pictures_come_in_channels_last_memory():
 
 def test_the_whole_set_is_normalised():
     dataset = pictures()
-    x = Inputs(dataset, CPU, PLAIN, resident=True).see(plain_views(torch.arange(20), 0))
+    inputs = Inputs(dataset, CPU, PLAIN, resident=True)
+    x = inputs.see(inputs.plain(np.arange(20)))
     assert x.mean((0, 2, 3)).abs().max() < 1e-5
     assert (x.std((0, 2, 3), correction=0) - 1).abs().max() < 1e-5
 
 
 def test_the_plain_view_is_the_picture_itself_whatever_the_padding():
     dataset = pictures()
-    whole = Inputs(dataset, CPU, PLAIN, resident=True).see(plain_views(torch.arange(20), 0))
+    inputs = Inputs(dataset, CPU, PLAIN, resident=True)
+    whole = inputs.see(inputs.plain(np.arange(20)))
     padded = Inputs(dataset, CPU, Augmentation(4, "reflect", 9), resident=True)
-    assert torch.equal(padded.see(plain_views(torch.arange(20), padded.pad)), whole)
+    assert torch.equal(padded.see(padded.plain(torch.arange(20))), whole)
 
 
 def test_resident_pictures_stay_bytes():
@@ -109,7 +111,7 @@ def test_features_are_standardised(resident):
     inputs = Inputs(dataset, CPU, PLAIN, resident=resident)
     rows = torch.arange(50)
     raw = None if resident else next(inputs.load([rows.numpy()]))
-    seen = inputs.see(plain_views(rows, 0), raw)
+    seen = inputs.see(inputs.plain(rows), raw)
     assert seen.mean(0).abs().max() < 1e-3
     assert (seen[:, [0, 1, 3]].std(0, correction=0) - 1).abs().max() < 1e-3
     assert seen[:, 2].abs().max() < 1e-5

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from smallloss.engine.networks import Network, batchnorms, build_optimiser
+from smallloss.engine.networks import Network, batchnorms
 from smallloss.engine.objective import Batch
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.schedule import learning_rates
@@ -151,43 +151,6 @@ def test_batchnorm_forgets_as_fast_as_the_recipe_says(make_task, make_net):
         means.append(batchnorms(stage.network.module)[0].running_mean)
     assert means[0].abs().max() > 0
     torch.testing.assert_close(means[1], 4 * means[0])
-
-
-# --- optimisers ----------------------------------------------------------------------------------------------
-
-GRADIENTS = (2.0, -1.0, 0.5)
-
-
-def trained(recipe: Recipe) -> float:
-    """A single weight of 1 after some steps, each with a gradient of its own."""
-    network = Network(nn.Linear(1, 1, bias=False), torch.device("cpu"))
-    weight = network.module.weight
-    nn.init.ones_(weight)
-    optimiser = build_optimiser(network.module.parameters(), recipe, torch.tensor(recipe.lr))
-    for gradient in GRADIENTS:
-        weight.grad = torch.full_like(weight, gradient)
-        optimiser.step()
-    return weight.item()
-
-
-@pytest.mark.parametrize("nesterov", [False, True])
-@pytest.mark.parametrize("momentum", [0.9, 0.5])
-def test_sgd_has_the_momentum_of_the_recipe(momentum, nesterov):
-    """v ← μ v + g; the step is lr v, or by Nesterov lr (g + μ v)."""
-    w, v = 1.0, 0.0
-    for g in GRADIENTS:
-        v = momentum * v + g
-        w -= 0.1 * (g + momentum * v if nesterov else v)
-    assert trained(Recipe(lr=0.1, momentum=momentum, nesterov=nesterov, weight_decay=0)) == pytest.approx(w)
-
-
-def test_adam_by_hand():
-    """β of .9 and .999, as Adam and MixMatch have them."""
-    w, m, v = 1.0, 0.0, 0.0
-    for t, g in enumerate(GRADIENTS, 1):
-        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
-        w -= 0.02 * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)) ** 0.5 + 1e-8)
-    assert trained(Recipe(optimiser="adam", lr=0.02, weight_decay=0)) == pytest.approx(w, rel=1e-5)
 
 
 # --- views and where inputs live -----------------------------------------------------------------------------

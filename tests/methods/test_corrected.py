@@ -10,9 +10,9 @@ from torch.nn.functional import cross_entropy
 
 from small import RECIPE, settings
 from smallloss import methods
-from smallloss.engine.inference import outputs
 from smallloss.engine.networks import Network
 from smallloss.engine.objective import Batch
+from smallloss.engine.scoring import outputs
 from smallloss.engine.task import Task
 from smallloss.errors import TooFewError
 from smallloss.methods.mixmatch import WeightedMixMatch

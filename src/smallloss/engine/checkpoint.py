@@ -13,28 +13,24 @@ from torch import Tensor
 from smallloss.errors import InputError
 from smallloss.files import write_bytes
 
+_ARRAY = "array."  # what the name of a numpy array begins with
+
 
 def write(path: Path, tensors: dict[str, Tensor], arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
     """`facts` (epoch, history) travel in the file's own metadata: the same rename commits them."""
-    stored = {name: tensor.detach().to("cpu").contiguous() for name, tensor in tensors.items()}
-    stored |= {f"array.{name}": torch.from_numpy(np.array(array, order="C")) for name, array in arrays.items()}
-    # A tensor that shares memory with another would be refused; the clones cost nothing beside the disk.
-    stored = {name: tensor.clone() for name, tensor in sorted(stored.items())}
+    # Cloned: a tensor that shares memory with another would be refused.
+    stored = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    stored |= {_ARRAY + name: torch.from_numpy(np.array(array, order="C")) for name, array in arrays.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, save(stored, metadata={"facts": json.dumps(facts)}))
+    write_bytes(path, save(dict(sorted(stored.items())), metadata={"facts": json.dumps(facts)}))
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, np.ndarray], dict[str, Any]]:
     """(tensors, arrays, facts) as they were given to `write`."""
     file, facts = _open(path)
-    tensors: dict[str, Tensor] = {}
-    arrays: dict[str, np.ndarray] = {}
-    for name in file.keys():  # noqa: SIM118 (not a mapping)
-        if name.startswith("array."):
-            arrays[name.removeprefix("array.")] = file.get_tensor(name).numpy()
-        else:
-            tensors[name] = file.get_tensor(name)
-    return tensors, arrays, facts
+    stored = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+    arrays = {name.removeprefix(_ARRAY): stored.pop(name).numpy() for name in [*stored] if name.startswith(_ARRAY)}
+    return stored, arrays, facts
 
 
 def _open(path: Path) -> tuple[Any, dict[str, Any]]:

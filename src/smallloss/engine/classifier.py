@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from smallloss.data.arrays import as_array
+from smallloss.data.arrays import as_array, from_arrays
 from smallloss.data.new_examples import Seen
 from smallloss.data.pictures import Target
+from smallloss.engine.device import pick_device, room
 from smallloss.engine.embedding import new_features
-from smallloss.engine.inference import predict_probabilities
 from smallloss.engine.networks import Network
-from smallloss.engine.task import pick_device
+from smallloss.engine.scoring import probabilities
+from smallloss.engine.views import PLAIN, Inputs
 from smallloss.errors import InputError
 from smallloss.files import write_bytes
 from smallloss.models import build, names
@@ -55,9 +57,18 @@ class Classifier:
             raise InputError("X is a path; sl.predict(run, path) takes files and folders, as `smallloss predict` does.")
         if not len(X):
             return np.empty((0, len(self.classes)))
-        if self._backbone is not None and not self.seen.are_features(as_array(X)):
-            X = new_features(self.backbone, self.seen, X, self._network.device)
-        return predict_probabilities(self._network, self.seen, X)
+        array, seen, device = as_array(X), self.seen, self._network.device
+        if self._backbone is not None and not seen.are_features(array):
+            array = new_features(self.backbone, seen, X, device)
+        if not seen.is_image and not seen.are_features(array):
+            raise InputError(_wanted(array, seen))
+        new = from_arrays(array, np.zeros(len(array), np.int64), name="new examples", white=seen.white)
+        if new.in_shape != seen.in_shape:
+            raise InputError(f"The new examples have the shape {new.in_shape}, those trained on {seen.in_shape}.")
+        new = replace(new, normalisation=(seen.mean, seen.std))
+        with room(f"predicting {len(new):,} new examples", "Give fewer of them at a time."):
+            inputs = Inputs(new, device, PLAIN, resident=True)
+            return probabilities(self._network, inputs, inputs.plain(np.arange(len(new)))).double().cpu().numpy()
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each example: by name, or as the number that the labels in memory were."""
@@ -161,3 +172,19 @@ def _backbone(facts: Mapping[str, Any], given: Any, path: Path) -> Any:
             "sl.load_classifier(run, backbone=...), with what the run was given."
         )
     return name
+
+
+def _wanted(X: np.ndarray, seen: Seen) -> str:
+    """What the network takes, how the run got it, and what takes the user's own."""
+    width = seen.in_shape[0]
+    sentences = [
+        f"The network sees {width:,} features of each example, and the new ones have the shape {X.shape}: "
+        f"give [n, {width}], made as those trained on were.",
+        *seen.notes,
+    ]
+    if seen.kind in ("text", "table"):
+        sentences.append("`smallloss predict` makes them, of a file of new ones.")
+    if seen.kind in ("text", "pictures"):
+        what = "texts" if seen.kind == "text" else "pictures"
+        sentences.append(f"A run with a backbone makes its features itself, and predicts {what} as they are.")
+    return " ".join(sentences)

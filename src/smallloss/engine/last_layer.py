@@ -7,11 +7,11 @@ import torch
 from sklearn.decomposition import PCA
 from torch.nn.functional import adaptive_avg_pool2d
 
-from smallloss.engine.limits import less_data, room
+from smallloss.engine.device import less_data, room
 from smallloss.engine.networks import Network
 from smallloss.engine.scoring import before_last, chunks
 from smallloss.engine.task import Task
-from smallloss.engine.views import PLAIN, Inputs, plain_views
+from smallloss.engine.views import Inputs
 
 COMPONENTS = 64
 LEARNT_FROM = 5000  # examples that the components are taken from
@@ -23,10 +23,10 @@ def features(task: Task, network: Network) -> np.ndarray:
 
     Answers learn from whichever of the two tells more; where the network learnt the mistakes, that is what it saw.
     """
-    n, resident = len(task.dataset), task.resident()
+    n = len(task.dataset)
     some = np.sort(np.random.default_rng(0).permutation(n)[:LEARNT_FROM])
-    with room("reading the last layer", less_data(resident=resident)):
-        inputs = Inputs(task.dataset, task.device, PLAIN, resident=resident, workers=task.workers)
+    with room("reading the last layer", less_data(resident=task.resident())):
+        inputs = task.inputs(task.dataset)
         first = [np.concatenate(kind) for kind in zip(*_both(network, inputs, some), strict=True)]
         kinds = [Components(x) for x in first]
         parts = [
@@ -53,9 +53,8 @@ class Components:
 def _both(network: Network, inputs: Inputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Of some rows, a batch at a time: what the last layer is given, and what the network is."""
     network.module.eval()
-    views = plain_views(torch.from_numpy(rows).to(inputs.device), 0)
     with torch.no_grad():
-        for x, again in chunks(inputs, views):
+        for x, again in chunks(inputs, inputs.plain(rows)):
             small = adaptive_avg_pool2d(x, SIDE) if x.ndim == 4 and max(x.shape[2:]) > SIDE else x
             both = before_last(network.module, x), small.flatten(1).float()
             yield tuple(t[again:].cpu().numpy() for t in both)  # type: ignore[misc]

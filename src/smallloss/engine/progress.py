@@ -1,7 +1,6 @@
 """Progress with time left; silent when nobody watches."""
 
 import sys
-from types import TracebackType
 from typing import Any
 
 
@@ -30,9 +29,7 @@ class Progress:
             self._bars.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bars is not None:
             self._bars.stop()
 

@@ -4,10 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from smallloss.data.dataset import Dataset
+from smallloss.engine.device import less_data, room
 from smallloss.engine.networks import Network
+from smallloss.engine.task import Task
 from smallloss.engine.views import Inputs, Views
 
 _CHUNK_VALUES = 3 << 21  # input values at a time: 2,048 pictures of 32 x 32 x 3
@@ -51,6 +55,13 @@ def probabilities(network: Network, inputs: Inputs, views: Views) -> Tensor:
     return torch.cat([logits.softmax(1) for logits in _logits(network, inputs, views)])
 
 
+def outputs(task: Task, network: Network, dataset: Dataset, index: np.ndarray) -> np.ndarray:
+    """g(x) for some rows of a dataset of the task: its own, or that of a check."""
+    with room("predicting with the final network", less_data(resident=task.resident())):
+        inputs = task.inputs(dataset)
+        return probabilities(network, inputs, inputs.plain(index)).cpu().numpy()
+
+
 @torch.no_grad()
 def features(network: Network, inputs: Inputs, views: Views) -> Tensor:
     """What the last layer is given of each view, flat."""
@@ -92,17 +103,8 @@ def chunks(inputs: Inputs, views: Views) -> Iterator[tuple[Tensor, int]]:
     """What is seen, in large batches, and how many of a batch's first rows came with the batch before."""
     size = max(1, min(len(views), _CHUNK_VALUES // max(1, int(inputs.source[0].size))))
     starts = range(0, len(views), size)
-    streamed = None
-    if not inputs.resident:
-        index = views.index.cpu().numpy()
-        streamed = inputs.load([index[start : start + size] for start in starts])
-    for start in starts:
-        end = min(start + size, len(views))
-        if streamed is not None:
-            chunk = views.map(lambda table, s=start, e=end: table[s:e])  # type: ignore[misc]
-            yield inputs.see(chunk, next(streamed)), 0
-            continue
-        # The last chunk reaches back to be as long as the others: one shape, compiled once.
-        begin = max(0, end - size)
-        chunk = views.map(lambda table, s=begin, e=end: table[s:e])  # type: ignore[misc]
-        yield inputs.see(chunk), start - begin
+    # Of what is held here the last chunk reaches back to be as long as the others: one shape, compiled once.
+    begins = [min(start, len(views) - size) if inputs.resident else start for start in starts]
+    seen = inputs.stream([views[begin : begin + size] for begin in begins])
+    for start, begin, x in zip(starts, begins, seen, strict=True):
+        yield x, start - begin

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from smallloss.criterion.ledger import LossLedger
-from smallloss.engine import backend, checkpoint
-from smallloss.engine.limits import StepLimits, less_data, room
+from smallloss.data.dataset import Dataset
+from smallloss.engine import checkpoint, device
+from smallloss.engine.device import StepLimits, less_data, room
 from smallloss.engine.networks import (
     Network,
     WeightAverage,
@@ -25,9 +26,9 @@ from smallloss.engine.objective import Objective
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.scoring import Scores, features, predict, probabilities, score
 from smallloss.engine.stepper import Stepper
-from smallloss.engine.task import Task
-from smallloss.engine.views import PLAIN, Inputs, Views, draw_views, plain_views
-from smallloss.words import percent
+from smallloss.engine.task import Check, Task
+from smallloss.engine.views import Inputs, draw_views
+from smallloss.words import percent, stage_words
 
 _FRESH_STATISTICS_BATCHES = 32
 _TEN = 10  # last epochs, whose mean accuracy is reported where nothing validates
@@ -81,11 +82,10 @@ class Stage:
         self.name, self.recipe = objective.name, objective.recipe
         recipe, modules, resident = self.recipe, objective.modules(), task.resident()
         half = recipe.precision == "bf16"
-        backend.prepare(task.device, deterministic=task.deterministic, exact=not half)
+        device.prepare(task.device, deterministic=task.deterministic, exact=not half)
         self._random = any(may_draw(module) for module in modules)
-        with room(f"holding the data and the network of stage {self.name}", less_data(resident=resident)):
-            how = objective.augmentation
-            self.inputs = Inputs(task.dataset, task.device, how, resident=resident, workers=task.workers)
+        with room(f"holding the data and the network of {stage_words(self.name)}", less_data(resident=resident)):
+            self.inputs = task.inputs(task.dataset, objective.augmentation)
             for module in modules:
                 set_batchnorm_momentum(module, recipe.batchnorm_momentum)
             compiled = recipe.compile and task.device.type == "cuda"
@@ -99,6 +99,7 @@ class Stage:
         self.network = ensemble(self.judges) if objective.judges == "mean" else self.judges[0]
         self.record = range(recipe.epochs if ledger is not None else 0) if record is None else record
         self.history: list[dict[str, Any]] = []
+        self._limits = StepLimits(self.name, objective.recipe_name, recipe, task.checkpoint(self.name))
         self._check_inputs: dict[int, Inputs] = {}
         self._saved_at = 0.0
 
@@ -107,7 +108,7 @@ class Stage:
         start = self._resume()
         if self.ledger is not None:
             self.ledger.curves.start = self.record.start
-        self.task.progress.stage(self.name, self.recipe.epochs, start)
+        self.task.progress.stage(stage_words(self.name), self.recipe.epochs, start)
         self._saved_at = time.perf_counter()
         for epoch in range(start, self.recipe.epochs):
             with self.task.draws.by_modules(f"{self.name}/epoch/{epoch}", on_device=self._random):
@@ -120,7 +121,7 @@ class Stage:
         begun = time.perf_counter()
         row: dict[str, Any] = {"stage": self.name, "epoch": epoch, **self._train(epoch)}
         row["train_seconds"] = time.perf_counter() - begun
-        with room(f"while stage {self.name} was scored", less_data(resident=self.inputs.resident)):
+        with room(f"while {stage_words(self.name)} was scored", less_data(resident=self.inputs.resident)):
             row |= self._judge(epoch)
         row["seconds"] = time.perf_counter() - begun
         self.history.append(row)
@@ -135,13 +136,12 @@ class Stage:
         for module in self._modules():
             module.train()
         self.objective.before_epoch(self, epoch)
-        limits = StepLimits(self.name, self.objective.recipe_name, self.recipe, self.task.checkpoint(self.name))
-        with limits.steps(len(self.task.train)):
+        with self._limits.steps(len(self.task.train)):
             steps = self.stepper.epoch(epoch, self._tensors() | self.objective.buffers())
             loss = float(self.stepper.loss_sum) / max(steps, 1)
-        limits.require_finite("loss", loss, epoch)
+        self._limits.require_finite("loss", loss, epoch)
         # The loss of a step is taken before its weights are changed: the last change of an epoch shows in them alone.
-        limits.require_finite("size of the weights", self._size_of_weights(), epoch)
+        self._limits.require_finite("size of the weights", self._size_of_weights(), epoch)
         return {"loss": loss, "steps": steps}
 
     def _size_of_weights(self) -> float:
@@ -163,7 +163,7 @@ class Stage:
             self._record(epoch)
         row: dict[str, Any] = {"score_seconds": time.perf_counter() - begun}
         if evaluated:
-            row |= {name: self._accuracy(name) for name in self.task.checks}
+            row |= {name: self._accuracy(check) for name, check in self.task.checks.items()}
         return row | self.objective.after_epoch(self, epoch)
 
     def _modules(self) -> list[nn.Module]:
@@ -171,8 +171,8 @@ class Stage:
 
     def score(self, epoch: int, index: np.ndarray, network: int | None = None) -> Scores:
         """Scores of some rows, under the recipe's scoring view; by those who judge, or by one network of several."""
-        rows = torch.from_numpy(index).to(self.task.device)
-        views = self._plain(self.inputs, rows)
+        views = self.inputs.plain(index)
+        rows = views.index
         if self.recipe.scoring == "augmented" and self.inputs.pictures:
             purpose = f"{self.name}/scoring"
             views = draw_views(self.task.draws, self.objective.augmentation, purpose, [epoch], rows, rows)
@@ -180,17 +180,14 @@ class Stage:
 
     def probabilities(self, index: np.ndarray, network: int | None = None) -> Tensor:
         """The whole output for some rows, plainly viewed; by those who judge, or by one network of several."""
-        return probabilities(self._judge_of(network), self.inputs, self._plainly(index))
+        return probabilities(self._judge_of(network), self.inputs, self.inputs.plain(index))
 
     def features(self, index: np.ndarray, network: int = 0) -> Tensor:
         """What the last layer of one network is given of some rows, plainly viewed."""
-        return features(self._judge_of(network), self.inputs, self._plainly(index))
+        return features(self._judge_of(network), self.inputs, self.inputs.plain(index))
 
     def _judge_of(self, network: int | None) -> Network:
         return self.network if network is None else self.judges[network]
-
-    def _plainly(self, index: np.ndarray) -> Views:
-        return self._plain(self.inputs, torch.from_numpy(index).to(self.task.device))
 
     def _record(self, epoch: int) -> None:
         assert self.ledger is not None
@@ -214,32 +211,19 @@ class Stage:
         order = train[self.task.draws.permutations(purpose, [epoch], len(train))[0]]
         batches = [rows for rows in order.split(max(self.recipe.batch, 256)) if len(rows) > 1]
         batches = batches[:_FRESH_STATISTICS_BATCHES]
-        raws = None if self.inputs.resident else self.inputs.load([rows.cpu().numpy() for rows in batches])
-        for rows in batches:
-            views = draw_views(self.task.draws, self.objective.augmentation, purpose, [epoch], rows, rows)
-            yield self.inputs.see(views, None if raws is None else next(raws))
+        how, draws = self.objective.augmentation, self.task.draws
+        yield from self.inputs.stream([draw_views(draws, how, purpose, [epoch], rows, rows) for rows in batches])
 
-    def _accuracy(self, name: str) -> float:
-        check = self.task.checks[name]
-        inputs = self._inputs_of(name)
-        rows = torch.from_numpy(np.asarray(check.index)).to(self.task.device)
-        labels = torch.from_numpy(np.asarray(check.labels, dtype=np.int64)).to(self.task.device)
-        return float((predict(self.network, inputs, self._plain(inputs, rows)) == labels).double().mean())
+    def _accuracy(self, check: Check) -> float:
+        inputs = self._inputs_of(check.dataset)
+        return float((predict(self.network, inputs, inputs.plain(check.index)).cpu().numpy() == check.labels).mean())
 
-    def _inputs_of(self, name: str) -> Inputs:
-        dataset = self.task.checks[name].dataset
-        if dataset is self.task.dataset or dataset.inputs is self.task.dataset.inputs:
+    def _inputs_of(self, dataset: Dataset) -> Inputs:
+        if dataset.inputs is self.task.dataset.inputs:
             return self.inputs
         if id(dataset) not in self._check_inputs:
-            resident, workers = self.inputs.resident, self.inputs.workers
-            self._check_inputs[id(dataset)] = Inputs(
-                dataset, self.task.device, PLAIN, resident=resident, workers=workers
-            )
+            self._check_inputs[id(dataset)] = self.task.inputs(dataset)
         return self._check_inputs[id(dataset)]
-
-    @staticmethod
-    def _plain(inputs: Inputs, rows: Tensor) -> Views:
-        return plain_views(rows, inputs.pad)
 
     def _tensors(self) -> dict[str, Tensor]:
         named = {f"network{i}": network.state() for i, network in enumerate(self.networks)}

@@ -10,6 +10,7 @@ import torch
 from smallloss.data.dataset import Dataset
 from smallloss.engine.draws import Draws
 from smallloss.engine.progress import Progress
+from smallloss.engine.views import PLAIN, Augmentation, Inputs
 from smallloss.errors import InputError, TooFewError
 from smallloss.noise.answers import NONE
 from smallloss.record.folder import RunFolder
@@ -104,16 +105,9 @@ class Task:
         free, _ = torch.cuda.mem_get_info(self.device)
         return self.dataset.inputs.nbytes * 2 < free * _RESIDENT_SHARE
 
+    def inputs(self, dataset: Dataset, how: Augmentation = PLAIN) -> Inputs:
+        """Those of its own dataset, or of a check's, where this task keeps them."""
+        return Inputs(dataset, self.device, how, resident=self.resident(), workers=self.workers)
+
     def checkpoint(self, stage: str) -> Path | None:
         return None if self.folder is None else self.folder / "checkpoint" / f"{stage}.safetensors"
-
-
-def pick_device(name: str = "auto") -> torch.device:
-    """The GPU if there is one."""
-    if name not in ("auto", "cpu", "cuda"):
-        raise InputError(f"There is no device named {name!r}; choose auto, cpu or cuda.")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise InputError("--device cuda was asked for, but torch sees no GPU; leave --device at auto")
-    if name != "auto":
-        return torch.device(name)
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")

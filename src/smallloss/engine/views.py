@@ -1,7 +1,8 @@
 """Where inputs live and how they are seen: per-example crop and flip, on the device that trains."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 import torch
@@ -51,6 +52,9 @@ class Views:
     def tables(self) -> tuple[Tensor, ...]:
         return self.index, self.dy, self.dx, self.flip
 
+    def __getitem__(self, rows: slice) -> "Views":
+        return self.map(lambda table: table[rows])
+
     def map(self, change: Callable[[Tensor], Tensor]) -> "Views":
         return Views(*map(change, self.tables))
 
@@ -62,12 +66,6 @@ def draw_views(draws: Draws, how: Augmentation, purpose: str, times: list[int], 
     dx = draws.below(how.offsets, purpose + "/dx", times, key).view_as(index)
     flip = draws.below(2, purpose + "/flip", times, key).view_as(index) == 1
     return Views(index, dy, dx, flip & how.flip)
-
-
-def plain_views(index: Tensor, pad: int) -> Views:
-    """The middle of the padded picture, not mirrored."""
-    middle = torch.full_like(index, pad)
-    return Views(index, middle, middle, torch.zeros_like(index, dtype=torch.bool))
 
 
 class Inputs:
@@ -92,14 +90,13 @@ class Inputs:
         self.shift = torch.from_numpy(-mean / std).to(device)
         self.rows = torch.arange(self.size[0], device=device)
         self.columns = torch.arange(self.size[1], device=device)
-        self.stored = (
-            self._padded(torch.from_numpy(np.require(self.source, requirements=["C", "W"])).to(device))
-            if resident
-            else None
-        )
+        self.stored = self._padded(self._held()) if resident else None
 
     def __len__(self) -> int:
         return len(self.source)
+
+    def _held(self) -> Tensor:
+        return torch.from_numpy(np.require(self.source, requirements=["C", "W"])).to(self.device)
 
     def _padded(self, raw: Tensor) -> Tensor:
         if not self.pad:
@@ -109,6 +106,12 @@ class Inputs:
         rows = _reflected(self.size[0], self.pad, raw.device)
         columns = _reflected(self.size[1], self.pad, raw.device)
         return raw[:, rows][:, :, columns]
+
+    def plain(self, rows: np.ndarray | Tensor) -> Views:
+        """Rows as they are: the middle of the padded picture, not mirrored."""
+        index = torch.as_tensor(rows).to(self.device)
+        middle = torch.full_like(index, self.pad)
+        return Views(index, middle, middle, torch.zeros_like(index, dtype=torch.bool))
 
     def see(self, views: Views, raw: Tensor | None = None) -> Tensor:
         """One step's inputs, normalised. `raw` holds them when they come from a loader, else they are here."""
@@ -124,6 +127,11 @@ class Inputs:
         window = stored[row[:, None, None], y[:, :, None], x[:, None, :]]
         # NHWC memory seen as NCHW: exactly torch's channels_last, no copy.
         return (window.float() * self.scale + self.shift).permute(0, 3, 1, 2)
+
+    def stream(self, batches: Sequence[Views]) -> Iterator[Tensor]:
+        """One batch after the other; what is not held here is read ahead."""
+        raws = repeat(None) if self.resident else self.load([views.index.cpu().numpy() for views in batches])
+        return (self.see(views, raw) for views, raw in zip(batches, raws, strict=False))
 
     def load(self, batches: list[np.ndarray]) -> Iterator[Tensor]:
         """The streaming path: raw inputs of each batch of indices, read ahead by worker processes."""

@@ -14,9 +14,9 @@ from smallloss import methods
 from smallloss.criterion.labels import label_names
 from smallloss.data.arrays import from_arrays
 from smallloss.data.new_examples import Seen
-from smallloss.engine.backend import put_back
-from smallloss.engine.inference import predict_probabilities
-from smallloss.engine.task import Task, pick_device
+from smallloss.engine.classifier import Classifier
+from smallloss.engine.device import pick_device, put_back
+from smallloss.engine.task import Task
 from smallloss.knobs import whole
 from smallloss.methods.cross import learn_noise
 from smallloss.methods.settings import settings_for
@@ -93,8 +93,8 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
         noise = told if told.is_known else learn_noise(task, settings)
         learned = methods.train(self.method, task, settings, noise)
         self.classes_ = classes
-        self._network, self._seen = learned.fitted.network, Seen.of(dataset)
-        self.network_ = self._network.module
+        self._classifier = Classifier(learned.fitted.network, Seen.of(dataset), str(learned.net))
+        self.network_ = self._classifier.network
         self.selection_ = chosen = learned.selection
         self.noise_rate_ = None if chosen is None else chosen.quota.noise_rate
         self.estimate_ = noise if noise.is_estimated else None
@@ -104,7 +104,7 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, in the order of `classes_`."""
         check_is_fitted(self, "classes_")
-        return predict_probabilities(self._network, self._seen, validate_data(self, X, reset=False, allow_nd=True))
+        return self._classifier.predict_proba(validate_data(self, X, reset=False, allow_nd=True))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each example."""
@@ -113,7 +113,7 @@ class RSLClassifier(ClassifierMixin, BaseEstimator):
 
     def _forget(self) -> None:
         """What an earlier fit found: should this one fail, nobody must take the old network for the new."""
-        for name in [name for name in vars(self) if name.endswith("_") or name in ("_network", "_seen")]:
+        for name in [name for name in vars(self) if name.endswith("_") or name == "_classifier"]:
             delattr(self, name)
 
 

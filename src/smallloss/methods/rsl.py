@@ -18,5 +18,5 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     score = stage1.ledger.score(settings.criterion.score)
     selection = choose(task, settings, noise, score)  # lines 8-14
     final = retrain(task, settings, task.train[task.learnt(selection.mask)])  # line 15
-    evidence = f"{settings.criterion.score_in_words} over stage 1"
+    evidence = f"{settings.criterion.score_in_words} while learning from all labels"
     return Learned("rsl", final, selection, score, evidence, stage1.ledger, (stage1,))

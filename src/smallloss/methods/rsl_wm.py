@@ -78,10 +78,10 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     final = fit(task, objective, ledger=ledger, record=record)
     last = objective.weight.numpy()
     if final.ledger is None:
-        evidence = f"{settings.criterion.score_in_words} over stage 1"
+        evidence = f"{settings.criterion.score_in_words} while learning from all labels"
         return Learned("rsl_wm", final, _told(selection, first, last), score, evidence, stage1.ledger, (stage1,))
     # The semi-supervised network has seen right labels almost alone: its losses are the better evidence.
-    evidence = f"{settings.criterion.score_in_words} over stage 2 (second look)"
+    evidence = f"{settings.criterion.score_in_words} while learning from what was kept (second look)"
     score = final.ledger.score(settings.criterion.score)
     told = _told(look_again(final.ledger), first, last)
     return Learned("rsl_wm", final, told, score, evidence, final.ledger, (stage1,), how.second_beta)

@@ -6,7 +6,7 @@ import torch
 from torch.backends import cudnn
 
 import smallloss as sl
-from smallloss.engine import backend
+from smallloss.engine import device as backend
 from smallloss.integrations.scikit_learn import RSLClassifier
 
 CUDA = torch.device("cuda")
