@@ -170,17 +170,12 @@ def test_one_network_mixes_as_the_first_of_two(make_task):
         assert torch.equal(one[name][:, 0], two[name][:, 0])
 
 
-def test_lambda_u_rises_over_the_whole_run_by_default(make_task):
-    """As in the authors' code: linear over all steps."""
-    step = objective(make_task(), lambda_u=75.0, ramp=1.0)
+@pytest.mark.parametrize("lambda_u, ramp, steps", [(75.0, 1.0, 50), (15.0, 0.3, 15)])
+def test_lambda_u_rises_over_the_whole_run_or_a_share_of_it(lambda_u, ramp, steps, make_task):
+    """Over all steps, linearly, as in the authors' code; after a shorter ramp it stays at the top."""
+    step = objective(make_task(), lambda_u=lambda_u, ramp=ramp)
     table = torch.cat([step.plan(epoch)[0].tables["lambda_u"] for epoch in range(10)])
-    close(table, 75.0 * torch.arange(50) / 50)
-
-
-def test_lambda_u_stays_at_the_top_after_a_shorter_ramp(make_task):
-    step = objective(make_task(), lambda_u=15.0, ramp=0.3)
-    table = torch.cat([step.plan(epoch)[0].tables["lambda_u"] for epoch in range(10)])
-    close(table, [15.0 * min(1, t / 15) for t in range(50)])
+    close(table, [lambda_u * min(1, t / steps) for t in range(50)])
 
 
 @pytest.mark.parametrize("mix_per, distinct", [("step", 1), ("example", 24)])
@@ -270,4 +265,4 @@ def test_a_plan_is_the_same_whenever_it_is_asked_for(make_task):
 def test_when_the_second_look_happens(epochs, look, window):
     how = MixMatchSettings(rounds=2, look_at=0.4)
     assert how.look_epoch(epochs) == look
-    assert how.score_from(epochs) == window
+    assert how.scored_epochs(epochs) == range(window, epochs)
