@@ -110,9 +110,13 @@ def test_an_average_that_is_not_kept_cannot_guess():
 
 
 def test_after_a_second_look_stage_2_is_the_evidence(make_task):
-    """Of the training part and of what is held out, by the beta of that look."""
-    task, how = make_task(), settings(**{"mixmatch.rounds": 2, "mixmatch.second_beta": 0.05})
+    """Of the training part and of what is held out, by the beta of that look. It comes after all 5 epochs: those from
+    the second half of the way there, 2, 3 and 4, are scored."""
+    look = {"mixmatch.rounds": 2, "mixmatch.second_beta": 0.05, "mixmatch.look_at": 1.0}
+    task, how = make_task(), settings(**look)
     learned = train(task, how, NOISE)
+    assert learned.ledger.count.tolist() == [3] * 96
+    assert learned.ledger.curves.start == 2
     assert learned.ledger is learned.fitted.ledger is not learned.stages["stage1"].ledger
     assert "second look" in learned.evidence
     expected = choose(task, how, NOISE, learned.ledger.score(), beta=0.05)
