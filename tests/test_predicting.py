@@ -213,7 +213,7 @@ REFUSED = [
 def test_what_cannot_be_predicted(photos):
     made()
     (photos / "empty").mkdir()
-    (photos / "paths.csv").write_text("where\nnew/60-is-0.png\n")
+    (photos / "paths.csv").write_text("where\nin a drawer\n")
     np.savez("flat.npz", y=np.arange(3))
     np.save("small.npy", np.zeros((2, 8, 8, 3), np.uint8))
     for data, out, sentence in REFUSED:

@@ -5,6 +5,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -222,17 +223,17 @@ def test_a_helper_that_ends_loses_nothing(tmp_path, monkeypatch, program):
 
 def test_an_interruption_ends_the_helpers_work(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_CHUNK", 1)
-    asked = []
+    asked, real = [], module._helper
 
-    class Helper(module._Helper):
-        def answer(self, chunk):
-            asked.append(chunk)
-            return super().answer(chunk)
+    @contextmanager
+    def helper(target):
+        with real(target) as answer:
+            yield lambda chunk: asked.append(chunk) or answer(chunk)
 
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "_Helper", Helper)
+    monkeypatch.setattr(module, "_helper", helper)
     monkeypatch.setattr(decoder, "decode_all", interrupted)
     with pytest.raises(KeyboardInterrupt):
         read_pictures(["a.png"] * 5000, RGB, processes=2)
@@ -242,9 +243,8 @@ def test_an_interruption_ends_the_helpers_work(tmp_path, monkeypatch):
 def test_the_helper_respects_the_limit_and_odd_names(tmp_path):
     name = tmp_path / 'new\nline "\u202e=cmd().png'
     name.write_bytes(encoded(plain((1, 2, 3))))
-    request = {"paths": [str(name)], "size": 32, "gray": False, "max_pixels": 5000}
-    refused = request | {"max_pixels": 10}
-    lines = "".join(json.dumps(one) + "\n" for one in (request, refused))
+    request = {"sources": [str(name)], "size": 32, "gray": False}
+    lines = "".join(json.dumps([request, most]) + "\n" for most in (5000, 10))
     done = subprocess.run(
         [sys.executable, "-P", decoder.__file__], input=lines.encode(), capture_output=True, check=True
     )

@@ -196,5 +196,5 @@ def test_pictures_inside_a_table_are_read_as_datasets_are_shared(tmp_path):
     assert data.inputs.shape == (6, 40, 40, 3)
     assert data.inputs[:, 0, 0, 0].tolist() == [0, 40, 80, 120, 160, 250]
     assert data.ids == ["0", "1", "2", "3", "4", "5"]
-    assert "The pictures are in the column 'image'." in data.notes
+    assert "The pictures are in the column 'image', the labels in 'label'." in data.notes
     assert "Columns not used: 'split'." in data.notes

@@ -54,7 +54,7 @@ def test_rsl_wm_without_a_second_look_keeps_the_selection_of_stage_1(make_task):
     expected = choose(task, how, NOISE, learned.stages["stage1"].ledger.score())
     assert np.array_equal(learned.selection.weight, expected.weight)
     assert learned.ledger is learned.stages["stage1"].ledger
-    assert "stage 1" in learned.evidence
+    assert "learning from all labels" in learned.evidence
 
 
 def test_the_second_look_changes_the_weights_at_the_stated_epoch(make_task, monkeypatch):

@@ -9,7 +9,6 @@ import os
 import stat
 import sys
 import warnings
-from typing import IO, Any
 
 from PIL import Image, UnidentifiedImageError
 
@@ -182,15 +181,14 @@ def _centre_square(picture: Image.Image, size: int) -> Image.Image:
     return picture.resize((size, size), Image.Resampling.BICUBIC, box=box, reducing_gap=2.0)
 
 
-def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
+def serve() -> None:
     """Answer each line of JSON with a line of JSON and the pixels, until there are no more."""
-    for line in requests:
-        request: dict[str, Any] = json.loads(line)
-        Image.MAX_IMAGE_PIXELS = request["max_pixels"]
-        pixels, reasons, all_gray = decode_all(request["paths"], request["size"], gray=request["gray"])
-        replies.write(json.dumps([reasons, all_gray]).encode() + b"\n" + pixels)
-        replies.flush()
+    for line in sys.stdin.buffer:
+        question, Image.MAX_IMAGE_PIXELS = json.loads(line)
+        pixels, *said = decode_all(**question)
+        sys.stdout.buffer.write(json.dumps(said).encode() + b"\n" + pixels)
+        sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+    serve()

@@ -202,16 +202,16 @@ def text_features(texts: list[str], where: str, new: list[str] | None = None) ->
 
     The terms and their weights are those of `texts`; the rows of `new` texts, of a test part, follow theirs.
     """
-    from scipy.sparse import hstack
     from sklearn.decomposition import TruncatedSVD
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     hashed = sum(map(len, texts)) > _COUNTED
     try:
-        parts = [_weigh(texts, new, hashed, **how) for how in _views(len(texts))]
+        weighed = _terms(len(texts), hashed)
+        terms = weighed.fit_transform(texts)
     except ValueError as error:  # scikit-learn's word for texts that hold no term at all
         raise InputError(f"The texts of {where} contain no words: {error}") from error
-    terms, new_terms = (hstack(part).tocsr() for part in zip(*parts, strict=True))
+    new_terms = weighed.transform(new) if new else terms[:0]
     size = min(FEATURES, len(texts) - 1, terms.shape[1] - 1)
     if size < 1:
         only = np.concatenate([terms.toarray(), new_terms.toarray()])
@@ -225,26 +225,18 @@ def text_features(texts: list[str], where: str, new: list[str] | None = None) ->
     return features.astype(np.float32), f"Each text becomes {size} features: TF-IDF of {counted}, reduced by an SVD."
 
 
-def _views(n: int) -> list[dict[str, Any]]:
-    """Words tell the subject; pieces of words forgive spelling and endings."""
-    rare = 2 if n >= 1000 else 1
-    return [
-        {"analyzer": "word", "ngram_range": (1, 2), "min_df": rare, "token_pattern": r"(?u)\b\w+\b"},
-        {"analyzer": "char_wb", "ngram_range": (3, 4), "min_df": rare},
-    ]
-
-
-def _weigh(texts: list[str], new: list[str] | None, hashed: bool, *, min_df: int, **how: Any) -> tuple[Any, Any]:
-    """Weighted terms of the texts, and of the new ones."""
+def _terms(n: int, hashed: bool) -> Any:
+    """Weighs terms. Words tell the subject; pieces of words forgive spelling and endings."""
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
-    from sklearn.pipeline import make_pipeline
+    from sklearn.pipeline import make_pipeline, make_union
 
+    views: list[dict[str, Any]] = [
+        {"analyzer": "word", "ngram_range": (1, 2), "token_pattern": r"(?u)\b\w+\b", "dtype": np.float32},
+        {"analyzer": "char_wb", "ngram_range": (3, 4), "dtype": np.float32},
+    ]
     if hashed:
-        counts = HashingVectorizer(n_features=2**18, norm=None, alternate_sign=False, dtype=np.float32, **how)
-        vectorizer = make_pipeline(counts, TfidfTransformer(sublinear_tf=True))
-    else:
-        vectorizer = TfidfVectorizer(
-            sublinear_tf=True, min_df=min_df, max_features=_VOCABULARY, dtype=np.float32, **how
-        )
-    seen = vectorizer.fit_transform(texts)
-    return seen, vectorizer.transform(new) if new else seen[:0]
+        counts = [HashingVectorizer(n_features=2**18, norm=None, alternate_sign=False, **how) for how in views]
+        return make_union(*(make_pipeline(one, TfidfTransformer(sublinear_tf=True)) for one in counts))
+    rare = 2 if n >= 1000 else 1
+    limits = {"min_df": rare, "max_features": _VOCABULARY, "sublinear_tf": True}
+    return make_union(*(TfidfVectorizer(**limits, **how) for how in views))

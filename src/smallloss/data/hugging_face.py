@@ -7,7 +7,6 @@ from typing import Any
 
 from smallloss.data.columns import Table, label_column
 from smallloss.data.dataset import Dataset
-from smallloss.data.picture_set import Listing, picture_dataset
 from smallloss.data.source import Source
 from smallloss.data.table import table_dataset
 from smallloss.errors import InputError
@@ -34,24 +33,16 @@ def load_hugging_face(place: str | Path, label: str | None = None) -> Dataset:
     except Exception as error:  # the package raises errors of many kinds: network, files, its own
         raise InputError(f"hf:{place} cannot be loaded: {error}") from error
     parts = dict(found) if isinstance(found, dict) else {"train": found}
-    train_name = "train" if "train" in parts else next(iter(parts))
-    train = parts[train_name]
-    name = f"hf:{place}"
-    column = _label_column(train, name, label)
-    others = [name for name in _TEST if name in parts and name != train_name]
-    labelled = [name for name in others if not _hides_labels(parts[name], column)]
-    notes = [f"The split {name!r} has no labels and is not used." for name in others if name not in labelled]
-    test_name = next(iter(labelled), None)
-    pictures = _of_type(train, "Image")
-    if not pictures:
-        table = _with_label_names(train, column, name)
-        test_table = None if test_name is None else _with_label_names(parts[test_name], column, f"{name} {test_name}")
-        dataset = table_dataset(Table(table, name, column), Path(name).name, test_table)
-        return replace(dataset, notes=(*dataset.notes, *notes))
-    image = datasets.Image(decode=False)
-    test = None if test_name is None else _listing(parts[test_name], pictures[0], column, image, test_name, name)
-    notes = [f"The pictures are in the column {pictures[0]!r}, the labels in {column!r}.", *notes]
-    return picture_dataset(name, _listing(train, pictures[0], column, image, train_name, name), test, notes)
+    first = "train" if "train" in parts else next(iter(parts))
+    name, features = f"hf:{place}", parts[first].features
+    column = _label_column(features, name, label)
+    picture = next(iter(_of_type(features, "Image")), None)
+    others = [split for split in _TEST if split in parts and split != first]
+    labelled = [split for split in others if not _hides_labels(parts[split], column)]
+    tables = [_table(parts[split], split, column, picture, name) for split in (first, *labelled[:1])]
+    dataset = table_dataset(tables[0], Path(name).name if picture is None else name, *tables[1:])
+    lost = [f"The split {split!r} has no labels and is not used." for split in others if split not in labelled]
+    return replace(dataset, notes=(*dataset.notes, *lost))
 
 
 SOURCE = Source(
@@ -60,15 +51,13 @@ SOURCE = Source(
 )  # fmt: skip
 
 
-def _of_type(part: Any, kind: str) -> list[str]:
-    return [name for name, feature in part.features.items() if type(feature).__name__ == kind]
+def _of_type(features: Any, kind: str) -> list[str]:
+    return [name for name, feature in features.items() if type(feature).__name__ == kind]
 
 
-def _label_column(part: Any, name: str, label: str | None) -> str:
-    classes = _of_type(part, "ClassLabel")
-    if label is None and len(classes) == 1:
-        return classes[0]
-    return label_column(list(part.features), name, label)
+def _label_column(features: Any, name: str, label: str | None) -> str:
+    classes = _of_type(features, "ClassLabel")
+    return classes[0] if label is None and len(classes) == 1 else label_column(list(features), name, label)
 
 
 def _hides_labels(part: Any, column: str) -> bool:
@@ -76,25 +65,18 @@ def _hides_labels(part: Any, column: str) -> bool:
     return column not in part.features or all(value is None or value == -1 for value in part[column])
 
 
-def _labels(part: Any, column: str, name: str) -> list[str]:
-    """Labels by name where the set names its classes; the code -1 is its word for no label."""
-    values = list(part[column])
-    for index, value in enumerate(values):
-        if value is None or value == -1:
-            raise InputError(f"The example at index {index} of {name} has no label in {column!r}; every one needs it.")
-    names = getattr(part.features[column], "names", None)
-    return [str(value) if names is None else names[value] for value in values]
-
-
-def _with_label_names(part: Any, column: str, name: str) -> Any:
+def _table(part: Any, split: str, column: str, picture: str | None, name: str) -> Table:
+    """The rows of a split, their labels by name where the set names its classes; of pictures nothing else."""
     import pyarrow as pa
 
+    values = list(part[column])
+    for index, value in enumerate(values):
+        if value is None or value == -1:  # the code -1 is its word for no label
+            raise InputError(f"The example at index {index} of {name} has no label in {column!r}; every one needs it.")
+    names = getattr(part.features[column], "names", None)
+    labels = pa.array([str(value) if names is None else names[value] for value in values])
     table = part.with_format("arrow")[:]
-    names = pa.array(_labels(part, column, name))
-    return table.set_column(table.column_names.index(column), column, names)
-
-
-def _listing(part: Any, pictures: str, column: str, image: Any, split: str, name: str) -> Listing:
-    files = list(part.cast_column(pictures, image)[pictures])
-    sources = [file["bytes"] if file["bytes"] is not None else file["path"] for file in files]
-    return Listing(sources, [f"{split}/{i}" for i in range(len(sources))], _labels(part, column, name))
+    if picture is None:
+        return Table(table.set_column(table.column_names.index(column), column, labels), name, column)
+    ids = [f"{split}/{index}" for index in range(len(table))]
+    return Table(pa.table({"id": ids, picture: table[picture], column: labels}), name, column)

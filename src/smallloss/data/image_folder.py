@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from smallloss.data.dataset import Dataset
@@ -22,20 +21,6 @@ _UNSEEN = (".", "__MACOSX")  # what is hidden, and what a Mac packs beside the f
 _Place = tuple[int, int]  # device and inode: the same folder by whatever name
 
 
-@dataclass
-class _Found:
-    """The files under the class folders of one split."""
-
-    paths: list[str] = field(default_factory=list)
-    ids: list[str] = field(default_factory=list)
-    labels: list[str] = field(default_factory=list)
-    strangers: list[str] = field(default_factory=list)
-    empty_classes: list[str] = field(default_factory=list)
-
-    def listing(self) -> Listing:
-        return Listing(self.paths, self.ids, self.labels)
-
-
 def load_image_folder(root: Path) -> Dataset:
     """Ids are paths from the root; a test (or else a val) subfolder beside train becomes the test set."""
     root = place(root)
@@ -43,16 +28,17 @@ def load_image_folder(root: Path) -> Dataset:
     train_name = next((splits[name] for name in _TRAIN if name in splits), None)
     _refuse_one_above(root if train_name is None else root / train_name)
     if train_name is None:
-        train = _find(root, root)
-        return picture_dataset(root.name, train.listing(), notes=_notes(train))
-    train = _find(root, root / train_name)
-    others = [splits[name] for name in (*_TEST, *_VALIDATION) if name in splits]
-    test = _find(root, root / others[0]) if others else None
-    notes = [*_notes(train), *(_notes(test) if test else ())]
+        train, notes = _find(root, root)
+        return picture_dataset(root.name, train, notes=notes)
+    train, notes = _find(root, root / train_name)
+    others, test = [splits[name] for name in (*_TEST, *_VALIDATION) if name in splits], None
+    if others:
+        test, said = _find(root, root / others[0])
+        notes += said
     notes += [f"The folder {name!r} is not used: {others[0]!r} is the test set." for name in others[1:]]
     more = [name for name in splits.values() if name.lower() not in _SPLITS]
     notes += [f"Not used, being neither train, val nor test: {listed(more, 5)}."] if more else []
-    return picture_dataset(root.name, train.listing(), None if test is None else test.listing(), notes)
+    return picture_dataset(root.name, train, test, notes)
 
 
 SOURCE = Source("a folder of pictures (a subfolder per class) or of idx files", load_image_folder, holds=Path.is_dir)
@@ -80,40 +66,40 @@ def _refuse_one_above(folder: Path) -> None:
         )
 
 
-def _find(root: Path, folder: Path) -> _Found:
-    """Every picture below each class folder."""
+def _find(root: Path, folder: Path) -> tuple[Listing, list[str]]:
+    """Every picture below each class folder, and what is to be said of the rest."""
     classes, loose = _entries(folder)
-    if not classes:
-        if any(is_picture(entry.name) for entry in loose):
-            raise InputError(
-                f"{folder} holds pictures but no class subfolders; "
-                "put the pictures of each class in a subfolder named after it."
-            )
+    if not classes and any(is_picture(entry.name) for entry in loose):
         raise InputError(
-            f"{folder} is a folder without idx files and without pictures; "
-            "give it a subfolder of pictures for each class."
+            f"{folder} holds pictures but no class subfolders; "
+            "put the pictures of each class in a subfolder named after it."
         )
-    found = _Found(strangers=[_id(root, entry.path) for entry in loose])
+    paths: list[str] = []
+    labels: list[str] = []
+    strangers, empty = [entry.path for entry in loose], []
     above = {_place(root), _place(folder), *(_place(entry.path) for entry in classes)}
     for entry in classes:
-        before = len(found.paths)
-        label = printable(entry.name)
         # A link back up, or into another class, is not followed: it would give pictures a label of others.
-        for path in _walk(entry.path, set(above)):
-            if is_picture(path):
-                found.paths.append(path)
-                found.ids.append(_id(root, path))
-                found.labels.append(label)
-            else:
-                found.strangers.append(_id(root, path))
-        if len(found.paths) == before:
-            found.empty_classes.append(label)
-    if not found.paths:
+        below, label = list(_walk(entry.path, set(above))), printable(entry.name)
+        found = [path for path in below if is_picture(path)]
+        strangers += [path for path in below if not is_picture(path)]
+        paths += found
+        labels += [label] * len(found)
+        empty += [] if found else [label]
+    if not paths:
+        hold = f"its subfolders, {empty[0]!r} the first, hold none of .png, .jpg and the like" if empty else ""
         raise InputError(
             f"{folder} is a folder without idx files and without pictures; "
-            f"its subfolders, {found.empty_classes[0]!r} the first, hold none of .png, .jpg and the like."
+            f"{hold or 'give it a subfolder of pictures for each class'}."
         )
-    return found
+    notes = []
+    if strangers:
+        left = f"{counted(len(strangers), 'file')} left out, not being a picture of a class"
+        notes.append(f"{left}; the first is {_id(root, strangers[0])!r}.")
+    if empty:
+        folders, hold = ("folder", "holds") if len(empty) == 1 else ("folders", "hold")
+        notes.append(f"The class {folders} {listed(empty, 5)} {hold} no pictures.")
+    return Listing(paths, [_id(root, path) for path in paths], labels), notes
 
 
 def pictures_below(root: Path) -> tuple[list[str], list[str]]:
@@ -155,16 +141,3 @@ def _place(folder: str | Path) -> _Place:
 
 def _id(root: Path, path: str) -> str:
     return printable(path[len(str(root)) :].lstrip(os.sep).replace(os.sep, "/"))
-
-
-def _notes(found: _Found) -> list[str]:
-    notes = []
-    if found.strangers:
-        notes.append(
-            f"{counted(len(found.strangers), 'file')} left out, not being a picture of a class; the first is "
-            f"{found.strangers[0]!r}."
-        )
-    if found.empty_classes:
-        folders, hold = ("folder", "holds") if len(found.empty_classes) == 1 else ("folders", "hold")
-        notes.append(f"The class {folders} {listed(found.empty_classes, 5)} {hold} no pictures.")
-    return notes

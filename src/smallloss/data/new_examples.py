@@ -33,7 +33,7 @@ class NewExamples:
     ids: Sequence[str]
     files: Sequence[Source] | None = None
     inputs: Any = None
-    table: Any = None
+    table: Table | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -82,7 +82,7 @@ def _rows(path: Path, kind: str, *, described: bool) -> NewExamples:
     table = Table.read(path)
     ids = table.ids() or [str(row) for row in range(len(table))]
     if described:
-        return NewExamples(ids, table=table.arrow)
+        return NewExamples(ids, table=table)
     if kind == "features":
         return NewExamples(ids, inputs=table_features(table))
     there = listed(table.names)

@@ -8,7 +8,8 @@ import numpy as np
 from smallloss.criterion.labels import encode_labels
 from smallloss.data.dataset import Dataset, Unreadable, codes_of_test, require_classes
 from smallloss.data.decode import Source
-from smallloss.data.pictures import Pictures, choose_target, read_pictures, require_some
+from smallloss.data.pictures import Pictures, choose_target, read_pictures
+from smallloss.errors import InputError
 from smallloss.words import listed
 
 
@@ -27,7 +28,7 @@ def picture_dataset(name: str, train: Listing, test: Listing | None = None, note
     require_classes(np.array(train.labels), name)
     target, said = choose_target(train.sources)
     pictures, target = read_pictures(train.sources, target)
-    require_some(pictures, train.ids, name)
+    _require_some(pictures, train.ids, name)
     labels = [train.labels[i] for i in pictures.readable]
     require_classes(np.array(labels), name)
     true_labels = [] if train.true_labels is None else [train.true_labels[i] for i in pictures.readable]
@@ -36,7 +37,7 @@ def picture_dataset(name: str, train: Listing, test: Listing | None = None, note
     tested = None
     if test is not None:
         seen, _ = read_pictures(test.sources, target, keep_gray=True)
-        require_some(seen, test.ids, f"{name} test")
+        _require_some(seen, test.ids, f"{name} test")
         given = codes_of_test([test.labels[i] for i in seen.readable], classes, f"{name} test", "picture")
         tested = replace(_part(f"{name} test", test, seen, given, classes), true_labels=given)
     return replace(
@@ -49,34 +50,35 @@ def picture_dataset(name: str, train: Listing, test: Listing | None = None, note
 
 
 def _part(name: str, listing: Listing, pictures: Pictures, codes: np.ndarray, classes: tuple[str, ...]) -> Dataset:
-    unreadable = _unreadable(listing, pictures)
+    before = np.searchsorted(pictures.readable, list(pictures.unreadable)).tolist()
+    unreadable = {
+        listing.ids[i]: Unreadable(reason, listing.labels[i], row)
+        for (i, reason), row in zip(pictures.unreadable.items(), before, strict=True)
+    }
+    notes = []
+    if unreadable:
+        first, one = next(iter(unreadable.items()))
+        notes.append(
+            f"{len(unreadable):,} of the {len(listing.ids):,} pictures of {name} cannot be read and are not judged; "
+            f"the first is {first!r} ({one.reason})."
+        )
+    if lost := sorted({one.label for one in unreadable.values()} - set(classes)):
+        notes.append(f"No picture of the class {listed(lost, 5)} can be read.")
     return Dataset(
         pictures.inputs,
         codes,
         classes,
         name=name,
         ids=[listing.ids[i] for i in pictures.readable],
-        notes=_say_unreadable(unreadable, len(listing.ids), name, classes),
+        notes=tuple(notes),
         unreadable=unreadable,
         sources=[listing.sources[i] for i in pictures.readable],
     )
 
 
-def _unreadable(listing: Listing, pictures: Pictures) -> dict[str, Unreadable]:
-    before = np.searchsorted(pictures.readable, list(pictures.unreadable))
-    return {
-        listing.ids[i]: Unreadable(reason, listing.labels[i], int(row))
-        for (i, reason), row in zip(pictures.unreadable.items(), before, strict=True)
-    }
-
-
-def _say_unreadable(unreadable: dict[str, Unreadable], n: int, name: str, classes: tuple[str, ...]) -> tuple[str, ...]:
-    if not unreadable:
-        return ()
-    first, one = next(iter(unreadable.items()))
-    lost = sorted({one.label for one in unreadable.values()} - set(classes))
-    return (
-        f"{len(unreadable):,} of the {n:,} pictures of {name} cannot be read and are not judged; "
-        f"the first is {first!r} ({one.reason}).",
-        *([f"No picture of the class {listed(lost, 5)} can be read."] if lost else []),
-    )
+def _require_some(pictures: Pictures, ids: Sequence[str], where: str) -> None:
+    if not len(pictures.readable):
+        position, reason = next(iter(pictures.unreadable.items()))
+        raise InputError(
+            f"None of the {len(ids):,} pictures of {where} can be read; the first, {ids[position]!r}: {reason}."
+        )

@@ -10,12 +10,11 @@ import sys
 import tempfile
 import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 from PIL import Image
@@ -33,6 +32,7 @@ _CHUNK = 64
 _PER_HELPER = 1000  # with fewer pictures a helper costs more than it brings
 
 _Answer = tuple[bytes, dict[int, str], bool]
+_Decoder = Callable[[list[Source]], _Answer]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,86 +85,80 @@ def read_pictures(
     cache: Path | None = None,
     processes: int | None = None,
 ) -> tuple[Pictures, Target]:
-    """Decode them all. A gray target becomes RGB when a picture with colours turns up, unless told to `keep_gray`."""
-    budget = MEMORY_BUDGET if budget is None else budget
-    found = _read(sources, target, target.gray and not keep_gray, budget, cache, processes)
-    if found is None:
+    """Decode them all. A gray target becomes RGB when a picture with colours turns up, unless told to `keep_gray`.
+
+    What takes more than the `budget` is kept in the folder `cache` and mapped.
+    """
+
+    def read(target: Target, *, all_gray: bool) -> tuple[np.ndarray, dict[int, str]]:
+        shape = target.shape(len(sources))
+
+        def fill(inputs: np.ndarray) -> dict[int, str]:
+            return _decode_into(inputs, sources, target, all_gray, processes)
+
+        if np.prod(shape, dtype=np.int64) > (MEMORY_BUDGET if budget is None else budget):
+            return _kept(sources, shape, cache_folder() if cache is None else cache, fill)
+        inputs = np.empty(shape, np.uint8)
+        return inputs, fill(inputs)
+
+    try:
+        inputs, reasons = read(target, all_gray=target.gray and not keep_gray)
+    except _ColourError:
         target = Target(target.size, gray=False)
-        found = _read(sources, target, False, budget, cache, processes)
-    assert found is not None
-    inputs, reasons = found
+        inputs, reasons = read(target, all_gray=False)
     readable = _readable(len(sources), reasons)
     return Pictures(inputs[: len(readable)], readable, reasons), target
 
 
-def _read(
-    sources: Sequence[Source],
-    target: Target,
-    stop_at_colour: bool,
-    budget: int,
-    cache: Path | None,
-    processes: int | None,
-) -> tuple[np.ndarray, dict[int, str]] | None:
-    """The readable pictures in the first rows of an array, and the reasons; None if stopped at a colour."""
-    shape = target.shape(len(sources))
-    if np.prod(shape, dtype=np.int64) <= budget:
-        inputs = np.empty(shape, np.uint8)
-        reasons = _decode_into(inputs, sources, target, stop_at_colour, processes)
-        return None if reasons is None else (inputs, reasons)
-    with PictureCache(sources, shape, cache) as kept:
-        if kept.found is None:
-            reasons = _decode_into(kept.start(), sources, target, stop_at_colour, processes)
-            if reasons is None:
-                return None
-            kept.finish(reasons)
-        return kept.found
+class _ColourError(Exception):
+    """A picture is not gray where all should be."""
 
 
 def _decode_into(
-    inputs: np.ndarray, sources: Sequence[Source], target: Target, stop_at_colour: bool, processes: int | None
-) -> dict[int, str] | None:
-    """Fill `inputs` in this process and its helpers: the reasons by position; None if stopped at a colour.
+    inputs: np.ndarray, sources: Sequence[Source], target: Target, all_gray: bool, processes: int | None
+) -> dict[int, str]:
+    """Fill the first rows of `inputs` with the readable pictures, in this process and its helpers: the reasons by
+    position.
 
     Processes, not threads: most of the time of a small picture is Python's, which threads only take turns at.
     """
     starts = deque(range(0, len(sources), _CHUNK))
     reasons: dict[int, str] = {}
-    stopped = False
+    coloured = False
 
-    def drain(answer: Callable[[list[Source]], _Answer]) -> None:
-        nonlocal stopped
+    def drain(answer: _Decoder) -> None:
+        nonlocal coloured
         while True:
             try:
                 start = starts.popleft()
             except IndexError:
                 return
             try:
-                pixels, problems, all_gray = answer(list(sources[start : start + _CHUNK]))
+                pixels, problems, is_gray = answer(list(sources[start : start + _CHUNK]))
             except (OSError, EOFError):
                 starts.append(start)  # this helper is lost; its chunk is for another
                 return
             rows = inputs[start : start + _CHUNK]
             rows[...] = np.frombuffer(pixels, np.uint8).reshape(rows.shape)
             reasons.update({start + position: reason for position, reason in problems.items()})
-            if stop_at_colour and not all_gray:
-                stopped = True
+            if all_gray and not is_gray:
+                coloured = True
                 starts.clear()
 
     def here(chunk: list[Source]) -> _Answer:
         return decode.decode_all(chunk, target.size, gray=target.gray)
 
     with ExitStack() as stack:
-        helpers = [stack.enter_context(_Helper(target)) for _ in range(_helper_count(sources, processes))]
-        if helpers:
-            threads = stack.enter_context(ThreadPoolExecutor(len(helpers)))
-            stack.callback(starts.clear)  # after an interruption the threads end with the chunk in hand
-            waiting = [threads.submit(drain, helper.answer) for helper in helpers]
-            drain(here)
-            for one in waiting:
-                one.result()
+        helpers = [stack.enter_context(_helper(target)) for _ in range(_helper_count(sources, processes))]
+        threads = stack.enter_context(ThreadPoolExecutor(max(len(helpers), 1)))
+        stack.callback(starts.clear)  # after an interruption the threads end with the chunk in hand
+        waiting = [threads.submit(drain, helper) for helper in helpers]
         drain(here)
-    if stopped:
-        return None
+        for one in waiting:
+            one.result()
+        drain(here)
+    if coloured:
+        raise _ColourError
     _close_gaps(inputs, reasons)
     return dict(sorted(reasons.items()))
 
@@ -179,45 +173,33 @@ def _helper_count(sources: Sequence[Source], processes: int | None) -> int:
     return min(cores - 1, len(sources) // _PER_HELPER)
 
 
-class _Helper:
+@contextmanager
+def _helper(target: Target) -> Iterator[_Decoder]:
     """A second process that decodes. Started as a program of its own: a fork would copy a process with threads,
     and a spawn would run the user's script again."""
+    command, pipe = [sys.executable, "-P", decode.__file__], subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+    requests, replies = process.stdin, process.stdout
+    assert requests is not None
+    assert replies is not None
 
-    def __init__(self, target: Target) -> None:
-        self.target = target
-
-    def __enter__(self) -> "_Helper":
-        command = [sys.executable, "-P", decode.__file__]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.process.kill()
-        self.process.communicate()
-
-    def answer(self, chunk: list[Source]) -> _Answer:
-        question = {
-            "paths": chunk,
-            "size": self.target.size,
-            "gray": self.target.gray,
-            "max_pixels": Image.MAX_IMAGE_PIXELS,
-        }
-        requests, replies = self.process.stdin, self.process.stdout
-        assert requests is not None
-        assert replies is not None
-        requests.write(json.dumps(question).encode() + b"\n")
+    def answer(chunk: list[Source]) -> _Answer:
+        question = {"sources": chunk, "size": target.size, "gray": target.gray}
+        requests.write(json.dumps([question, Image.MAX_IMAGE_PIXELS]).encode() + b"\n")
         requests.flush()
         head = replies.readline()
-        length = int(np.prod(self.target.shape(len(chunk))))
+        length = int(np.prod(target.shape(len(chunk))))
         pixels = replies.read(length) if head else b""
         if len(pixels) != length:
             raise EOFError("the helper ended")
         problems, all_gray = json.loads(head)
         return pixels, {int(position): reason for position, reason in problems.items()}, all_gray
+
+    try:
+        yield answer
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def _close_gaps(inputs: np.ndarray, reasons: dict[int, str]) -> None:
@@ -234,73 +216,42 @@ def _readable(n: int, reasons: dict[int, str]) -> np.ndarray:
     return np.setdiff1d(np.arange(n), np.fromiter(reasons, np.int64, len(reasons)))
 
 
-def require_some(pictures: Pictures, ids: Sequence[str], where: str) -> None:
-    if not len(pictures.readable):
-        position, reason = next(iter(pictures.unreadable.items()))
-        raise InputError(
-            f"None of the {len(ids):,} pictures of {where} can be read; the first, {ids[position]!r}: {reason}."
-        )
-
-
 def cache_folder() -> Path:
     """Where the user's system keeps what can be made again."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "smallloss" / "pictures"
 
 
-class PictureCache:
-    """The place of one set, named after its files (path, length, time of change) and the shape they become."""
-
-    def __init__(self, sources: Sequence[Source], shape: tuple[int, ...], folder: Path | None) -> None:
-        self.shape = shape
-        self.folder = cache_folder() if folder is None else folder
-        digest = hashlib.sha256(f"1 {shape}".encode())
-        here = f"{Path.cwd()}{os.sep}"
-        for source in sources:
-            digest.update(_mark(source, here))
-        self.array = self.folder / f"{digest.hexdigest()[:32]}.npy"
-        self.facts = self.array.with_suffix(".json")
-        self.unfinished: Path | None = None
-        self.found: tuple[np.ndarray, dict[int, str]] | None = None
-
-    def __enter__(self) -> "PictureCache":
-        """With what an earlier run `found`, if one ended well."""
-        if self.array.is_file() and self.facts.is_file():
-            self._open()
-        return self
-
-    def start(self) -> np.ndarray:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        needed, free = math.prod(self.shape), shutil.disk_usage(self.folder).free
+def _kept(
+    sources: Sequence[Source], shape: tuple[int, ...], folder: Path, fill: Callable[[np.ndarray], dict[int, str]]
+) -> tuple[np.ndarray, dict[int, str]]:
+    """A mapped file in the folder, and the reasons, found there or made by `fill`. Its name tells the files (path,
+    length, time of change) and the shape they become; it has it once it is whole and the reasons are there."""
+    digest = hashlib.sha256(f"1 {shape}".encode())
+    here = f"{Path.cwd()}{os.sep}"
+    for source in sources:
+        digest.update(_mark(source, here))
+    array = folder / f"{digest.hexdigest()[:32]}.npy"
+    facts = array.with_suffix(".json")
+    if not (array.is_file() and facts.is_file()):
+        folder.mkdir(parents=True, exist_ok=True)
+        needed, free = math.prod(shape), shutil.disk_usage(folder).free
         if needed > free:  # writing to a mapped file on a full disk would end the process
             raise InputError(
-                f"The decoded pictures take {needed / 2**30:.1f} GiB, and {self.folder} has {free / 2**30:.1f} GiB "
-                "left; make room, or set XDG_CACHE_HOME to a folder with more."
+                f"The decoded pictures take {needed / 2**30:.1f} GiB, and {folder} has {free / 2**30:.1f} GiB left; "
+                "make room, or set XDG_CACHE_HOME to a folder with more."
             )
-        handle, name = tempfile.mkstemp(suffix=".tmp", dir=self.folder)
+        handle, name = tempfile.mkstemp(suffix=".tmp", dir=folder)
         os.close(handle)
-        self.unfinished = Path(name)
-        self.mapped = np.lib.format.open_memmap(name, mode="w+", dtype=np.uint8, shape=self.shape)
-        return self.mapped
-
-    def finish(self, reasons: dict[int, str]) -> None:
-        """Give the file its name, which says that it is whole; the reasons are there before it."""
-        assert self.unfinished is not None
-        self.mapped.flush()
-        files.write_json(self.facts, {str(position): reason for position, reason in reasons.items()})
-        self.unfinished.replace(self.array)
-        self._open()
-
-    def _open(self) -> None:
-        reasons = json.loads(self.facts.read_text(encoding="utf-8"))
-        mapped = read_npy(self.array, mapped=True)
-        self.found = mapped, {int(position): reason for position, reason in reasons.items()}
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave nothing half-written behind."""
-        if self.unfinished is not None:
-            self.unfinished.unlink(missing_ok=True)
+        try:
+            mapped = np.lib.format.open_memmap(name, mode="w+", dtype=np.uint8, shape=shape)
+            reasons = fill(mapped)
+            mapped.flush()
+            files.write_json(facts, {str(position): reason for position, reason in reasons.items()})
+            Path(name).replace(array)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    known = json.loads(facts.read_text(encoding="utf-8"))
+    return read_npy(array, mapped=True), {int(position): reason for position, reason in known.items()}
 
 
 def _mark(source: Source, here: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,43 +25,44 @@ def load_table(path: Path, label: str | None = None) -> Dataset:
 SOURCE = Source("a .csv or .parquet file", load_table, endings=(".csv", ".parquet"), options=("label",))
 
 
-def table_dataset(table: Table, name: str, test: Any = None) -> Dataset:
-    """The rows of a table: pictures where it has paths of them, else texts, else features.
+def table_dataset(table: Table, name: str, test: Table | None = None) -> Dataset:
+    """The rows of a table: pictures where it has some, else texts, else features.
 
-    `test` is an Arrow table like it, but without paths: what describes its rows is learnt from the others alone.
+    What describes the rows of `test`, a table like it, is learnt from the others alone.
     """
     if not len(table):
         raise InputError(f"{table.where} has no rows below its header.")
-    labels = table.labels()
+    labels, rest = table.labels(), table.own
     require_classes(labels, table.where)
-    ids, true_labels, rest = table.ids(), table.true_labels(), table.own
+    ids, truth = table.ids(), table.true_labels()
     if rest.picture_column is not None:
-        return _pictures(table, rest.picture_column, name, labels, true_labels)
+        return _pictures(table, rest.picture_column, name, test)
     written = rest.text_columns
     if not written:
         _refuse_judgements(table)
     more = None if test is None else _like(test, rest.names, f"the test part of {table.where}", "the training part")
-    found = _described(rest, more, written)
-    tested = None
-    if test is not None:
-        tested = found.features[len(labels) :], Table(test, f"{table.where} test", table.label).labels()
-    features, kind = found.features[: len(labels)], "text" if written else "table"
-    dataset = from_arrays(features, labels, name=name, ids=ids, true_labels=true_labels, test=tested)
+    features, shown, notes = _described(rest, more, written)
+    kind, n = "text" if written else "table", len(table)
+    tested = None if test is None else (features[n:], test.labels())
+    features = features[:n]
+    dataset = from_arrays(features, labels, name=name, ids=ids, true_labels=truth, test=tested)
     if dataset.test is not None:
-        dataset = replace(dataset, test=replace(dataset.test, kind=kind, shown=found.shown[1]))
+        dataset = replace(dataset, test=replace(dataset.test, kind=kind, shown=shown[1]))
+    said = []
     if written:
         # The last features of an SVD hold little but noise: scaled one by one, they would drown the first.
         spread = float(np.sqrt(features.var(0, dtype=np.float64).mean())) or 1.0
         dataset = replace(dataset, normalisation=(features.mean(0).tolist(), [spread] * features.shape[1]))
-    said = ["Columns that an earlier export added are not learned from."] if table.of_export and not written else []
-    described = tuple(found.notes[1:2] if written else found.notes)  # the first sentence on texts names their column
-    said += [] if written else _copies_note(rest, labels)
+    else:
+        said = ["Columns that an earlier export added are not learned from."] if table.of_export else []
+        said += _copies_note(rest, labels)
     said += [f"Not learned from, being called labels: {listed(table.labels_too)}."] if table.labels_too else []
-    notes = (f"The labels are in the column {table.label!r}.", *found.notes, *said, *_missing_note(labels))
-    return replace(dataset, kind=kind, shown=found.shown[0], notes=notes, described=described)
+    described = tuple(notes[1:2] if written else notes)  # the first sentence on texts names their column
+    notes = [f"The labels are in the column {table.label!r}.", *notes, *said, *_missing_note(labels)]
+    return replace(dataset, kind=kind, shown=shown[0], notes=tuple(notes), described=described)
 
 
-def new_rows(path: Path, label: str | None, new: Any) -> tuple[np.ndarray, np.ndarray]:
+def new_rows(path: Path, label: str | None, new: Table) -> tuple[np.ndarray, np.ndarray]:
     """Features of the table at `path` as it was learnt from, and those of `new` rows, made as they were."""
     rest = Table.read(path, label).own
     written = rest.text_columns
@@ -69,17 +70,22 @@ def new_rows(path: Path, label: str | None, new: Any) -> tuple[np.ndarray, np.nd
     more = _like(new, written or used.names, "the new rows", rest.where)
     if not written:
         refuse_other_kinds(more, used)
-    features = _described(used, more, written).features
+    features, _, _ = _described(used, more, written)
     return features[: len(rest)], features[len(rest) :]
 
 
-def _pictures(table: Table, column: str, name: str, labels: np.ndarray, truth: np.ndarray | None) -> Dataset:
-    sources, ids = table.pictures(column)
-    others = [other for other in table.own.names if other != column]
-    notes = [f"The pictures are in the column {column!r}."]
-    notes += [f"Columns not used: {listed(others)}."] if others else []
-    listing = Listing(sources, ids, labels.tolist(), None if truth is None else truth.tolist())
-    return picture_dataset(name, listing, notes=notes)
+def _listing(table: Table, column: str) -> Listing:
+    truth = table.true_labels()
+    labels = table.labels().tolist()
+    return Listing(*table.pictures(column), labels, None if truth is None else truth.tolist())
+
+
+def _pictures(table: Table, column: str, name: str, test: Table | None) -> Dataset:
+    train, tested = _listing(table, column), None if test is None else _listing(test, column)
+    notes = [f"The pictures are in the column {column!r}, the labels in {table.label!r}."]
+    if others := [other for other in table.own.names if other != column]:
+        notes.append(f"Columns not used: {listed(others)}.")
+    return picture_dataset(name, train, tested, notes)
 
 
 def _copies_note(table: Table, labels: np.ndarray) -> list[str]:
@@ -117,29 +123,26 @@ def _refuse_judgements(table: Table) -> None:
         raise InputError(f"{table.where} holds only what an export says of the examples; add their own columns.")
 
 
-class _Described(NamedTuple):
-    features: np.ndarray  # of all parts, one after another
-    shown: list[Any]  # what to show of each part
-    notes: list[str]
-
-
-def _like(table: Any, columns: list[str], where: str, other: str) -> Table:
-    missing = [name for name in columns if name not in table.column_names]
+def _like(table: Table, columns: list[str], where: str, other: str) -> Table:
+    missing = [name for name in columns if name not in table.names]
     if missing:
         raise InputError(f"There is no column {missing[0]!r} in {where}, but {other} has one.")
-    return Table(table.select(columns), where)
+    return Table(table.arrow.select(columns), where)
 
 
-def _described(table: Table, more: Table | None, written: list[str]) -> _Described:
-    """The rows of a table, and `more` like them, as features: of the texts in the columns `written`, or of all."""
+def _described(table: Table, more: Table | None, written: list[str]) -> tuple[np.ndarray, list[Any], list[str]]:
+    """The rows of a table, then `more` like them, as features: of the texts in the columns `written`, or of all.
+
+    Also what to show of each of the two, and sentences on both.
+    """
     parts = [table] if more is None else [table, more]
     if not written:
         features, notes = tabular_features(parts)
-        return _Described(features, [Rows(part.arrow) for part in parts], notes)
+        return features, [Rows(part.arrow) for part in parts], notes
     texts = [part.texts(written) for part in parts]
     features, said = text_features(texts[0], table.where, *texts[1:])
     column = f"The text is in the column{'s'[: len(written) - 1]} {' and '.join(map(repr, written))}."
-    return _Described(features, [*texts], [column, said, *_empty_note(texts[0])])
+    return features, [*texts], [column, said, *_empty_note(texts[0])]
 
 
 def _empty_note(cells: list[str]) -> list[str]:

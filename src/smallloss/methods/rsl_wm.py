@@ -77,7 +77,7 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     if final.ledger is None:
         return Learned("rsl_wm", final, _told(selection, first, last), score, evidence, stage1.ledger, (stage1,))
     # The semi-supervised network has seen right labels almost alone: its losses are the better evidence.
-    score, evidence = rank(final, settings, "stage 2 (second look)")
+    score, evidence = rank(final, settings, "learning from what was kept (second look)")
     told = _told(look_again(final.ledger), first, last)
     return Learned("rsl_wm", final, told, score, evidence, final.ledger, (stage1,), how.second_beta)
 

@@ -79,10 +79,10 @@ def warm_up(task: Task, settings: Settings) -> Fitted:
     return task.finished["stage1"]
 
 
-def rank(fitted: Fitted, settings: Settings, over: str = "stage 1") -> tuple[np.ndarray, str]:
+def rank(fitted: Fitted, settings: Settings, when: str = "learning from all labels") -> tuple[np.ndarray, str]:
     """What ranks: the score that the settings name, of the epochs that a stage kept; and that in words."""
     assert fitted.ledger is not None
-    return fitted.ledger.score(settings.criterion.score), f"{settings.criterion.score_in_words} over {over}"
+    return fitted.ledger.score(settings.criterion.score), f"{settings.criterion.score_in_words} while {when}"
 
 
 def choose(

@@ -24,28 +24,24 @@ class PreActBlock(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         activated = torch.relu(self.norm1(x))
         shortcut = x if self.projection is None else self.projection(activated)
-        out: torch.Tensor = shortcut + self.conv2(torch.relu(self.norm2(self.conv1(activated))))
-        return out
+        return shortcut + self.conv2(torch.relu(self.norm2(self.conv1(activated))))
 
 
 class PreActResNet(nn.Module):
-    def __init__(
-        self,
-        classes: int,
-        channels: int,
-        widths: Sequence[int],
-        blocks_per_stage: int,
-        project_first_stage: bool,
-    ) -> None:
+    """Stages of blocks; `widths` are those of the stages, each after the first on half the picture."""
+
+    widths: Sequence[int]
+    blocks_per_stage: int
+    project_first_stage: bool
+
+    def __init__(self, classes: int, in_shape: tuple[int, ...]) -> None:
         super().__init__()
-        self.stem = nn.Conv2d(channels, widths[0], 3, padding=1, bias=False)
-        blocks = []
-        before = widths[0]
-        for stage, width in enumerate(widths):
-            for position in range(blocks_per_stage):
-                opens_stage = position == 0
+        self.stem = nn.Conv2d(in_shape[0], self.widths[0], 3, padding=1, bias=False)
+        blocks, before = [], self.widths[0]
+        for stage, width in enumerate(self.widths):
+            for opens_stage in [True] + [False] * (self.blocks_per_stage - 1):
                 stride = 2 if opens_stage and stage > 0 else 1
-                project = opens_stage and (stage > 0 or project_first_stage)
+                project = opens_stage and (stage > 0 or self.project_first_stage)
                 blocks.append(PreActBlock(before, width, stride, project))
                 before = width
         self.blocks = nn.Sequential(*blocks)
@@ -59,19 +55,12 @@ class PreActResNet(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         features = torch.relu(self.norm(self.blocks(self.stem(x))))
-        logits: torch.Tensor = self.head(features.mean(dim=(2, 3)))
-        return logits
+        return self.head(features.mean(dim=(2, 3)))
 
 
 class PreActResNet32(PreActResNet):
-    """Three stages of five blocks, widths 32, 64, 128."""
-
-    def __init__(self, classes: int, in_shape: tuple[int, ...]) -> None:
-        super().__init__(classes, in_shape[0], (32, 64, 128), blocks_per_stage=5, project_first_stage=True)
+    widths, blocks_per_stage, project_first_stage = (32, 64, 128), 5, True
 
 
 class PreActResNet18(PreActResNet):
-    """Four stages of two blocks, widths 64 to 512."""
-
-    def __init__(self, classes: int, in_shape: tuple[int, ...]) -> None:
-        super().__init__(classes, in_shape[0], (64, 128, 256, 512), blocks_per_stage=2, project_first_stage=False)
+    widths, blocks_per_stage, project_first_stage = (64, 128, 256, 512), 2, False

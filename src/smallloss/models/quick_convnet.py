@@ -49,8 +49,7 @@ class Group(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         first, second, third = self.convs
         start = gelu(self.norms[0](self.pool(first(x))))
-        out: Tensor = gelu(start + self.norms[2](third(gelu(self.norms[1](second(start))))))
-        return out
+        return gelu(start + self.norms[2](third(gelu(self.norms[1](second(start))))))
 
 
 class QuickConvNet(nn.Module):
@@ -92,8 +91,7 @@ class QuickConvNet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = gelu(nn.functional.conv2d(self._shrunk(x), self.filters))
-        logits: Tensor = self.head(self.groups(x).amax(dim=(2, 3))) * _LOGIT_SCALE
-        return logits
+        return self.head(self.groups(x).amax(dim=(2, 3))) * _LOGIT_SCALE
 
 
 class SmallQuickConvNet(QuickConvNet):

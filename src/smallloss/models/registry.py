@@ -76,35 +76,28 @@ def _build_known(name: str, classes: int, in_shape: tuple[int, ...]) -> nn.Modul
         raise InputError(f"{name} needs pictures, but each input has the shape {tuple(in_shape)}; use mlp instead.")
     file, class_name = _NETS[name].split(":")
     make = getattr(importlib.import_module(f"smallloss.models.{file}"), class_name)
-    module: nn.Module = make(classes=classes, in_shape=tuple(in_shape), **widths)
-    return module
+    return make(classes=classes, in_shape=tuple(in_shape), **widths)
 
 
 def _call_factory(factory: Any, classes: int, in_shape: tuple[int, ...]) -> nn.Module:
     from torch import nn
 
     if not callable(factory):
-        kind = type(factory).__name__
         raise InputError(
-            f"A network is a name, a torch module or a function that makes one, not a value of type {kind}."
+            "A network is a name, a torch module or a function that makes one, not a value of type "
+            f"{type(factory).__name__}."
         )
     signature = inspect.signature(factory)
     # A function that names both parameters wants them; one whose parameters all have defaults wants nothing.
-    for args, kwargs in (
-        ((), {"classes": classes, "in_shape": in_shape}),
-        ((), {}),
-        ((classes, in_shape), {}),
-    ):
+    for args, kwargs in ((), {"classes": classes, "in_shape": in_shape}), ((), {}), ((classes, in_shape), {}):
         try:
             signature.bind(*args, **kwargs)
         except TypeError:
             continue
         made = factory(*args, **kwargs)
-        if not isinstance(made, nn.Module):
-            raise InputError(
-                f"The function given for the network returned a {type(made).__name__}, not a torch module."
-            )
-        return made
+        if isinstance(made, nn.Module):
+            return made
+        raise InputError(f"The function given for the network returned a {type(made).__name__}, not a torch module.")
     raise InputError(
         f"The function given for the network has the parameters {signature}; "
         "it must take none, or the number of classes and the input shape."

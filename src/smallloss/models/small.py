@@ -29,8 +29,7 @@ class MLP(nn.Module):
         nn.init.zeros_(self.head.bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        logits: torch.Tensor = self.head(self.layers(x))
-        return logits
+        return self.head(self.layers(x))
 
 
 class SmallConvNet(nn.Module):
@@ -61,8 +60,7 @@ class SmallConvNet(nn.Module):
         nn.init.zeros_(self.head.bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        logits: torch.Tensor = self.head(self.layers(x).mean(dim=(2, 3)))
-        return logits
+        return self.head(self.layers(x).mean(dim=(2, 3)))
 
 
 class ConvNorm(nn.Module):
@@ -86,8 +84,7 @@ class Residual(nn.Module):
         self.body = nn.Sequential(ConvNorm(width, width), ConvNorm(width, width))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        out: torch.Tensor = x + self.body(x)
-        return out
+        return x + self.body(x)
 
 
 class ResNet9(nn.Module):
@@ -110,5 +107,4 @@ class ResNet9(nn.Module):
         self.head = nn.Linear(512, classes, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        logits: torch.Tensor = self.head(self.body(x).amax(dim=(2, 3))) * _LOGIT_SCALE
-        return logits
+        return self.head(self.body(x).amax(dim=(2, 3))) * _LOGIT_SCALE

@@ -28,8 +28,7 @@ class Block(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         activated = self.activation(self.norm1(x))
         residual = self.conv2(self.activation(self.norm2(self.conv1(activated))))
-        out: torch.Tensor = residual + self.shortcut(activated if self.activate_shortcut else x)
-        return out
+        return residual + self.shortcut(activated if self.activate_shortcut else x)
 
 
 class WideResNet28x2(nn.Module):
@@ -56,5 +55,4 @@ class WideResNet28x2(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         features = self.activation(self.norm(self.blocks(self.stem(x))))
-        logits: torch.Tensor = self.head(features.mean(dim=(2, 3)))
-        return logits
+        return self.head(features.mean(dim=(2, 3)))

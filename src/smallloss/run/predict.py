@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from smallloss.data.columns import Table
 from smallloss.data.new_examples import NewExamples, load_new
 from smallloss.data.pictures import read_pictures
 from smallloss.data.table import new_rows
@@ -90,7 +91,7 @@ def _parts(classifier: Classifier, new: NewExamples) -> Iterator[tuple[np.ndarra
         yield start + found.readable, found.inputs, {start + row: why for row, why in found.unreadable.items()}
 
 
-def _described(run: Path, classifier: Classifier, table: Any) -> np.ndarray:
+def _described(run: Path, classifier: Classifier, table: Table) -> np.ndarray:
     """Features of new texts or rows: the terms, medians and categories are those of the data of the run."""
     data = read_config(run if run.is_dir() else run.parent)["data"]
     source = Path(data["source"] or "")

@@ -43,7 +43,7 @@ def of_ledger(
     ledger = read_ledger(file, dataset)
     matrices = None if probabilities is None else _matrices(Path(probabilities), dataset)
     noise, rows, how = _noise(told, matrices, dataset), np.arange(len(dataset)), Criterion()
-    evidence = Evidence(ledger, ledger.mean_loss, "mean loss, as it was recorded",
+    evidence = Evidence(ledger, ledger.mean_loss, "the mean loss, as it was recorded",
                         *_predicted(file, ledger, matrices, dataset))  # fmt: skip
     config: dict[str, Any] = {
         "version": __version__,
