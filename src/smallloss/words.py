@@ -30,6 +30,12 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
+def stage_words(name: str) -> str:
+    """A stage of training as a reader meets it; in files and settings it has its short name."""
+    halves = {"half0": "the first half-training", "half1": "the second half-training"}
+    return {"stage1": "stage 1 (all labels)", **halves}.get(name, f"stage {name}")
+
+
 def percent(share: float | None, digits: int = 1) -> str:
     """A share as a reader meets it, 98.3 %; a dash where there is none."""
     return "–" if share is None or isnan(share) else f"{100 * share:.{digits}f} %"

@@ -25,8 +25,8 @@ def test_uniform_noise_holds():
 
 def test_structured_noise_of_the_paper_holds_worst_first():
     theory = theory_of(tr.structured(0.4), CIFAR10)
-    assert rows_of(str(theory))[0].split() == ["cat", "0.200", "0.100", "holds", "holds"]
-    assert rows_of(str(theory))[1].split() == ["dog", "0.200", "0.100", "holds", "holds"]
+    assert rows_of(str(theory))[0].split() == ["cat", "0.200", "0.100", "works", "works"]
+    assert rows_of(str(theory))[1].split() == ["dog", "0.200", "0.100", "works", "works"]
     np.testing.assert_allclose(theory.tolerated_epsilon, tr.tolerated_epsilon(tr.structured(0.4)))
 
 
@@ -71,7 +71,7 @@ def test_many_classes_are_summed_up():
     theory = theory_of(tr.uniform(1.0, 100))
     text = str(theory)
     assert len(rows_of(text)) == 21
-    assert "and 80 more, with margins of 0.000 or above: the ranking holds in 0 of them, the classifier in 0." in text
+    assert "and 80 more, with margins of 0.000 or above: the ranking works for 0 of them, the classifier for 0." in text
     assert text.count("and 9,880 more such pairs.") == 2
     assert theory.named(theory.ranking_holds, "labels") == "100 of 100 labels ('0', '1', '2' and 97 more)"
     assert len(theory.column_breaks) == 9900

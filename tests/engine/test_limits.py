@@ -52,7 +52,7 @@ def full_in_other_words(*_: Any, **__: Any) -> Any:
 def test_a_step_that_does_not_fit_names_a_smaller_batch(failure, make_task, make_net, monkeypatch, tmp_path):
     monkeypatch.setattr(Stepper, "_step", failure)
     words = (
-        r"out of memory in a step of stage stage1\. Lower batch \(it is 32\): --set stage1\.batch=16 "
+        r"out of memory in a step of stage 1 \(all labels\)\. Lower batch \(it is 32\): --set stage1\.batch=16 "
         r'\(Python: settings=\{"stage1\.batch": 16\}\)\.'
     )
     with pytest.raises(InputError, match=words + "$"):
@@ -61,7 +61,7 @@ def test_a_step_that_does_not_fit_names_a_smaller_batch(failure, make_task, make
         stage(make_task(folder=tmp_path), make_net()).fit()
     with pytest.raises(InputError, match=r"batch \(it is 1000\): --set rsl\.batch=40 "):  # of 80 examples
         stage(make_task(), make_net(), replace(RECIPE, batch=1000), "rsl").fit()
-    with pytest.raises(InputError, match=r"a step of stage stage1\. Choose a smaller net"):
+    with pytest.raises(InputError, match=r"a step of stage 1 \(all labels\)\. Choose a smaller net"):
         stage(make_task(), make_net(), replace(RECIPE, batch=1)).fit()
 
 
@@ -69,13 +69,13 @@ def test_a_step_that_does_not_fit_names_a_smaller_batch(failure, make_task, make
 def test_data_and_scoring_that_do_not_fit_name_what_helps(path, words, make_task, make_net, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(tasks, "Inputs", full)
-        with pytest.raises(InputError, match=f"holding the data and the network of stage stage1. {words}"):
+        with pytest.raises(InputError, match=rf"holding the data and the network of stage 1 \(all labels\)\. {words}"):
             stage(make_task(path=path), make_net())
     for scored_by in ("score", "predict", "recompute_batchnorm"):
         with monkeypatch.context() as patch:
             patch.setattr(stages, scored_by, full)
             recipe = replace(RECIPE, ema=0.9, ema_batchnorm="recompute")
-            with pytest.raises(InputError, match=f"out of memory while stage stage1 was scored. {words}"):
+            with pytest.raises(InputError, match=rf"out of memory while stage 1 \(all labels\) was scored\. {words}"):
                 stage(make_task(path=path), make_net(), recipe).fit()
 
 
@@ -132,7 +132,7 @@ def test_what_a_changed_setting_leads_to_is_told_as_the_run_folder_has_it(tmp_pa
 
 def test_batchnorm_of_one_example_is_a_sentence(make_task):
     flat = nn.Sequential(nn.Flatten(), nn.Linear(192, 4), nn.BatchNorm1d(4), nn.Linear(4, 3))
-    words = r"statistics of one example in stage stage1\. Raise batch \(it is 1\): --set stage1\.batch=2 "
+    words = r"statistics of one example in stage 1 \(all labels\)\. Raise batch \(it is 1\): --set stage1\.batch=2 "
     with pytest.raises(InputError, match=words):
         stage(make_task(), flat, replace(RECIPE, batch=1)).fit()
     plain = nn.Sequential(nn.Flatten(), nn.Linear(192, 3))
@@ -142,6 +142,8 @@ def test_batchnorm_of_one_example_is_a_sentence(make_task):
 def test_a_step_that_ruins_the_weights_is_seen_though_its_loss_was_fine(make_task, make_net, tmp_path):
     """The loss is taken before the step: the last one of an epoch would be saved, and the model would be worthless."""
     ruinous = replace(RECIPE, lr=1e38, batch=80, epochs=1)
-    with pytest.raises(InputError, match=r"The size of the weights turned (nan|inf) in epoch 1 of stage stage1"):
+    with pytest.raises(
+        InputError, match=r"The size of the weights turned (nan|inf) in epoch 1 of stage 1 \(all labels\)"
+    ):
         stage(make_task(folder=tmp_path), make_net(), ruinous).fit()
     assert not (tmp_path / "checkpoint").exists()

@@ -61,8 +61,9 @@ class Criterion(Knobs):
 
     @property
     def score_in_words(self) -> str:
-        """What examples are ranked by, where high is suspicious."""
-        return {"mean_margin": "negative mean margin"}.get(self.score, self.score.replace("_", " "))
+        """What examples are ranked by, where high is suspicious; a margin is the lead of the label over the others."""
+        lead = "the mean lead of another class over the label"
+        return {"mean_margin": lead}.get(self.score, f"the {self.score.replace('_', ' ')}")
 
     def scored_epochs(self, epochs: int) -> range:
         """The window in epochs; never empty."""

@@ -14,8 +14,8 @@ from smallloss.words import listed, one_line, quoted
 ROWS_SHOWN = 20
 NAMES_SHOWN = 3
 _MARGIN = (
-    "The margin is how much more often a class gets its own label than any other class gets it; the ranking holds "
-    "while the network's outputs are off by less than half of it."
+    "The margin is how much more often a class gets its own label than any other class gets it; right examples keep "
+    "the smaller losses while the network's outputs are off by less than half of it."
 )
 
 
@@ -75,14 +75,14 @@ class Theory:
         width = max(len("class"), *map(len, names))
         lines = [f"{'class':<{width}}  margin  may be off by  ranking  classifier"]
         for k, name in zip(shown, names, strict=True):
-            ranking = "holds" if self.ranking_holds[k] else "BREAKS"
-            classifier = "holds" if self.classifier_holds[k] else "ERRS"
+            ranking = "works" if self.ranking_holds[k] else "BREAKS"
+            classifier = "works" if self.classifier_holds[k] else "ERRS"
             numbers = f"{self.margin[k]:6.3f}  {self.tolerated_epsilon[k]:13.3f}"
             lines.append(f"{name:<{width}}  {numbers}  {ranking:<7}  {classifier}")
         if rest:
             lines.append(
-                f"and {len(rest):,} more, with margins of {self.margin[rest[0]]:.3f} or above: the ranking holds in "
-                f"{sum(self.ranking_holds[k] for k in rest)} of them, the classifier in "
+                f"and {len(rest):,} more, with margins of {self.margin[rest[0]]:.3f} or above: the ranking works for "
+                f"{sum(self.ranking_holds[k] for k in rest)} of them, the classifier for "
                 f"{sum(self.classifier_holds[k] for k in rest)}."
             )
         return lines

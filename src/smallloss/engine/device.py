@@ -12,6 +12,7 @@ from torch.backends import cudnn
 
 from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
+from smallloss.words import stage_words
 
 _OUT_OF_MEMORY = ("CUDA error: out of memory", "ALLOC_FAILED")  # torch has no type for what its libraries lack
 
@@ -56,7 +57,7 @@ def put_back() -> Iterator[None]:
 
 @contextmanager
 def room(doing: str, advice: str) -> Iterator[None]:
-    """`with room("while stage 1 was scored", advice):` a GPU that runs out of memory inside is an InputError."""
+    """`with room("while stage rsl was scored", advice):` a GPU that runs out of memory inside is an InputError."""
     try:
         yield
     except RuntimeError as error:
@@ -96,20 +97,20 @@ class StepLimits:
         batch = min(self.recipe.batch, examples)
         less = self._change("Lower", "batch", batch // 2) if batch > 1 else "Choose a smaller net."
         try:
-            with room(f"in a step of stage {self.stage}", less):
+            with room(f"in a step of {stage_words(self.stage)}", less):
                 yield
         except ValueError as error:
             if "more than 1 value per channel" not in str(error):
                 raise
             more = self._change("Raise", "batch", 2)
             raise InputError(
-                f"BatchNorm cannot take statistics of one example in stage {self.stage}. {more}"
+                f"BatchNorm cannot take statistics of one example in {stage_words(self.stage)}. {more}"
             ) from error
 
     def require_finite(self, what: str, value: float, epoch: int) -> None:
         if not math.isfinite(value):
             less = self._change("Lower", "lr", self.recipe.lr / 2)
-            raise InputError(f"The {what} turned {value} in epoch {epoch + 1} of stage {self.stage}. {less}")
+            raise InputError(f"The {what} turned {value} in epoch {epoch + 1} of {stage_words(self.stage)}. {less}")
 
     def _change(self, verb: str, knob: str, value: float) -> str:
         """Which setting to change, as one would type it, and what becomes of the run."""

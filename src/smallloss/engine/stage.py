@@ -28,7 +28,7 @@ from smallloss.engine.scoring import Scores, features, predict, probabilities, s
 from smallloss.engine.stepper import Stepper
 from smallloss.engine.task import Check, Task
 from smallloss.engine.views import Inputs, draw_views
-from smallloss.words import percent
+from smallloss.words import percent, stage_words
 
 _FRESH_STATISTICS_BATCHES = 32
 _TEN = 10  # last epochs, whose mean accuracy is reported where nothing validates
@@ -84,7 +84,7 @@ class Stage:
         half = recipe.precision == "bf16"
         device.prepare(task.device, deterministic=task.deterministic, exact=not half)
         self._random = any(may_draw(module) for module in modules)
-        with room(f"holding the data and the network of stage {self.name}", less_data(resident=resident)):
+        with room(f"holding the data and the network of {stage_words(self.name)}", less_data(resident=resident)):
             self.inputs = task.inputs(task.dataset, objective.augmentation)
             for module in modules:
                 set_batchnorm_momentum(module, recipe.batchnorm_momentum)
@@ -108,7 +108,7 @@ class Stage:
         start = self._resume()
         if self.ledger is not None:
             self.ledger.curves.start = self.record.start
-        self.task.progress.stage(self.name, self.recipe.epochs, start)
+        self.task.progress.stage(stage_words(self.name), self.recipe.epochs, start)
         self._saved_at = time.perf_counter()
         for epoch in range(start, self.recipe.epochs):
             with self.task.draws.by_modules(f"{self.name}/epoch/{epoch}", on_device=self._random):
@@ -121,7 +121,7 @@ class Stage:
         begun = time.perf_counter()
         row: dict[str, Any] = {"stage": self.name, "epoch": epoch, **self._train(epoch)}
         row["train_seconds"] = time.perf_counter() - begun
-        with room(f"while stage {self.name} was scored", less_data(resident=self.inputs.resident)):
+        with room(f"while {stage_words(self.name)} was scored", less_data(resident=self.inputs.resident)):
             row |= self._judge(epoch)
         row["seconds"] = time.perf_counter() - begun
         self.history.append(row)

@@ -21,6 +21,7 @@ Vector = NDArray[np.float64]
 ENOUGH = 30  # answers at random, from which on they decide how far each kind of evidence is believed
 FIXED = (1.0, 0.5)  # fewer do not: the noisy labels whole, the answers by half
 FOLDS = 10
+_NOTHING = 0.01  # weights below it leave all probabilities about equal
 _SCORE, _SHARE = 0.02, 0.001  # how near to 0 and 1 a score and a probability come, before their odds are taken
 
 
@@ -66,11 +67,17 @@ def _taught(
         unseen = _unseen(X, labels, rows, true, sampled, classes)
         right = np.array([decided[row] == labels[row] for row in sampled])
         a, b, d = _believed(noisy[sampled], np.where(named[sampled], unseen, 0), right)
-        words = (
-            f"The ranking learnt from {len(decided):,} answers: by those at random, what the noisy labels say weighs "
-            f"{a:.2f}, and what the answers say {b:.2f}."
-        )
+        words = f"The ranking learnt from {len(decided):,} answers. By those at random, {_followed(a, b)}."
     return Taught(expit(np.where(named, a * noisy + b * by_answers, noisy) + d), a, b, words)
+
+
+def _followed(evidence: float, answers: float) -> str:
+    """What decides the ranking now; a weight below a tenth of the other decides nothing that a reader would see."""
+    more, less = max(evidence, answers), min(evidence, answers)
+    if more < _NOTHING:
+        return "neither they nor the noisy labels tell which labels are right, so do not rely on its order"
+    first = "the answers" if answers == more else "the noisy labels"
+    return f"it now follows {first} alone" if less < more / 10 else f"it now follows both, {first} more"
 
 
 def _odds(X: Vector, true: Codes, at: Vector, labels: Codes, classes: int) -> Vector:

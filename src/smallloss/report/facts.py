@@ -21,7 +21,7 @@ from smallloss.criterion.transition import margin
 from smallloss.record.examples import TRAIN, Examples
 from smallloss.record.run import Run
 from smallloss.report.compare import advice, compare, shares
-from smallloss.words import counted, one_line, percent
+from smallloss.words import counted, one_line, percent, stage_words
 
 FATES = ("kept", "aside", "wrong")  # the page has a colour for each
 FATE_OF = {KEPT: "kept", SAFETY: "aside", BALANCE: "aside"} | dict.fromkeys(
@@ -205,8 +205,8 @@ def ranked_by(run: Run) -> str:
 
 def called(run: Run, name: str) -> str:
     """A method or stage as the paper writes it."""
-    names = {one.method: one.called for one in run.accuracies} | {"stage1": "Stage 1: Cross Entropy on all labels"}
-    return printable(names.get(name, name))
+    names = {one.method: one.called for one in run.accuracies} | {"stage1": "Cross Entropy on all labels (stage 1)"}
+    return printable(names.get(name, stage_words(name)))
 
 
 def pair(found: PrecisionRecall) -> str:
