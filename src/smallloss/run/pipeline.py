@@ -25,7 +25,7 @@ from smallloss.files import place
 from smallloss.knobs import said_again, whole
 from smallloss.methods.cross import learn_noise
 from smallloss.methods.settings import Settings, idle, settings_for
-from smallloss.methods.small_loss import Learned, choose, retrain_relabelled, try_nets, try_views
+from smallloss.methods.small_loss import Learned, choose, rank, retrain_relabelled, try_nets, try_views
 from smallloss.models.ensemble import Ensemble
 from smallloss.noise.accuracy import TrueAccuracy, without_answers
 from smallloss.noise.model import NoiseModel
@@ -168,9 +168,7 @@ def _run(ready: Ready, settings: Settings, config: dict[str, Any], asked: Mappin
 
 def judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
     """A method that keeps no ledger of its own is judged beside plain cross entropy's."""
-    assert baseline.ledger is not None
-    baseline.score = baseline.ledger.score(settings.criterion.score)
-    baseline.evidence = f"{settings.criterion.score_in_words} while learning from all labels"
+    baseline.score, baseline.evidence = rank(baseline.fitted, settings)
     return baseline
 
 
