@@ -101,11 +101,7 @@ def _write(run: Audited, state: State, kind: str, asked: Asked, dataset: Dataset
         )
         for row, why in asked.rows
     ]  # fmt: skip
-    lines = [
-        (q.id, q.index, names[q.given], names[q.predicted] if kind == SUSPICIOUS and q.predicted is not None else "",
-         q.stratum, "", "", run.key, q.in_words)
-        for q in questions if q.stratum != AGAIN
-    ]  # fmt: skip
+    lines = [(*one.cells(names), "", "", run.key, one.in_words) for one in questions if one.stratum != AGAIN]
     table = _write_rows(run / f"{stem}.csv", (*COLUMNS, "example"), lines)
     file = f"{stem}-answers.csv"
     page = audit_page(
