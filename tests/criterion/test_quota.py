@@ -106,11 +106,7 @@ def test_unknown_prior_is_not_balanced_and_says_so():
 
 def test_classes_left_out_are_named_and_do_not_stop_the_others():
     quota = quotas([100, 0, 80, 60], [0.0, 0.0, 0.5, 0.0], [0.5, 0.2, 0.3, 0.0], beta=1.0, classes=["a", "b", "c", "d"])
-    assert quota.left_out == {
-        "b": "it has no examples",
-        "c": "its proportion is 0",
-        "d": "its prior is 0",
-    }
+    assert quota.left_out == {"b": "it has no examples", "c": "its proportion is 0", "d": "its prior is 0"}
     assert quota.m == 200
     assert quota.gamma == 1
     assert quota.num.tolist() == [100, 0, 0, 0]
