@@ -38,7 +38,8 @@ def speed() -> str:
         "example after each epoch. One run, one card, 45,000 pictures.\n\n"
         + table(["side", "images/s", "ours is faster by"], cells)
         + f"\nPlan and ledger take {share:.1f} % of an epoch. The aim of 55,000 images/s was not reached.\n\n"
-        + made(rows) + _beside()
+        + made(rows)
+        + _beside()
     )
 
 
@@ -47,9 +48,13 @@ def _beside() -> str:
     rows = latest(lines("speed_beside.jsonl"), "stage")
     said = [f"{row['stage']} {row['ratio']:.2f} ({row['least']:.2f} to {row['most']:.2f})" for row in rows]
     return (
-        "\nBeside the version before the engine moved, epoch by epoch in turn (`speed_beside.jsonl`), times as fast, "
-        f"median and range of {len(rows[0]['seconds']['now'])}: {', '.join(said)}.\n\n{made(rows)}"
-    ) if rows else ""
+        (
+            "\nBeside the version before the engine moved, epoch by epoch in turn (`speed_beside.jsonl`), times as fast, "
+            f"median and range of {len(rows[0]['seconds']['now'])}: {', '.join(said)}.\n\n{made(rows)}"
+        )
+        if rows
+        else ""
+    )
 
 
 def selection_speed() -> str:
