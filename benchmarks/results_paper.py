@@ -47,13 +47,11 @@ def _beside() -> str:
     """This version beside the one before its engine moved, epoch by epoch in turn."""
     rows = latest(lines("speed_beside.jsonl"), "stage")
     said = [f"{row['stage']} {row['ratio']:.2f} ({row['least']:.2f} to {row['most']:.2f})" for row in rows]
+    if not rows:
+        return ""
     return (
-        (
-            "\nBeside the version before the engine moved, epoch by epoch in turn (`speed_beside.jsonl`), times as fast, "
-            f"median and range of {len(rows[0]['seconds']['now'])}: {', '.join(said)}.\n\n{made(rows)}"
-        )
-        if rows
-        else ""
+        "\nBeside the version before the engine moved, epoch by epoch in turn (`speed_beside.jsonl`), times as "
+        f"fast, median and range of {len(rows[0]['seconds']['now'])}: {', '.join(said)}.\n\n{made(rows)}"
     )
 
 
