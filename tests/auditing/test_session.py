@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from audited import CLASSES, RATE, N, answered, rows_of, run_of, truths, write_rows
+from audited import CLASSES, RATE, N, answered, run_of, truths
+from made import rows_of, write_rows
 from smallloss.auditing.rounds import read_state
 from smallloss.auditing.run import read_run
 from smallloss.auditing.session import ask, audit, read_back

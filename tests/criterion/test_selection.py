@@ -184,6 +184,7 @@ SCORE = np.concatenate([[9.0], [1.0, 9.0], [1.0, 2.0, 9.0], np.arange(40.0)])
         ([0.1] * 4, None, [1, 1, 1, 4]),  # a rate that is known is taken at its word
         ([0.1] * 4, [0.6] * 4, [0, 0, 0, 4]),  # one that is estimated condemns no class that is too small for it
         ([0.3] * 4, [0.4] * 4, [0, 1, 1, 12]),  # 0.6 and 0.9 of an example
+        ([0.23] * 4, [0.3] * 4, [0, 0, 1, 10]),  # 0.46 and 0.69 of one
         ([0.68] * 4, None, [1, 2, 3, 28]),
         # right labels of a class that the network never learnt: its rate is high because nothing is known
         ([0.68, 0.68, 0.68, 0.1], [0.97, 0.97, 0.97, 0.15], [0, 0, 0, 4]),

@@ -1,13 +1,12 @@
 """What a person said comes before what the run thinks."""
 
-import csv
 import json
 from pathlib import Path
 
 import pytest
 
 from exported import write_run
-from made import rows_of
+from made import rows_of, write_rows
 from smallloss.auditing.session import audit, read_back
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table
@@ -32,11 +31,7 @@ def fill_in(run: Path, answers: dict[str, tuple[str, str]]) -> Path:
     rows = read_table(audit(run, kept=100, dropped=100)[0]).to_pylist()
     for row in rows:
         row["answer"], row["true_label"] = answers.get(row["id"], ("", ""))
-    with (run / "audit" / "audit.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)
-    return run / "audit" / "audit.csv"
+    return write_rows(run / "audit" / "audit.csv", rows)
 
 
 @pytest.fixture(scope="module", params=["in the audit of the run", "in the corrections it was made with"])

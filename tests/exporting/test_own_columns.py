@@ -1,42 +1,31 @@
 """The columns of a table go with it."""
 
-import csv
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
-from exported import command, write_pictures, write_run
-from made import rows_of
+from exported import write_pictures, write_run
+from made import rows_of, write_rows
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
 from smallloss.exporting.export import export
+from sources import table as table_file
 
 
 def write_own_table(path: Path) -> Path:
     labels = ["-bird", "cat"] * 10
-    table = pa.table(
-        {
-            "id": [f"=r{i}" for i in range(20)],
-            "text": [f"- text number {i}\nof some <b>length</b>, on {label}s" for i, label in enumerate(labels)],
-            "animal": labels,
-            "split": ["mine"] * 20,
-            "seen": pa.array([None if i == 3 else i / 2 for i in range(20)]),
-            "tags": [["a", "b"]] * 20,
-            "kind": pa.array(["=x", "y"] * 10).dictionary_encode(),
-        }
-    )
-    if path.suffix == ".csv":
-        rows = [{name: cell for name, cell in row.items() if name != "tags"} for row in table.to_pylist()]
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, rows[0])
-            writer.writeheader()
-            writer.writerows(rows)
-    else:
-        parquet.write_table(table, path)
-    return path
+    columns = {
+        "id": [f"=r{i}" for i in range(20)],
+        "text": [f"- text number {i}\nof some <b>length</b>, on {label}s" for i, label in enumerate(labels)],
+        "animal": labels, "split": ["mine"] * 20, "seen": [None if i == 3 else i / 2 for i in range(20)],
+        "tags": [["a", "b"]] * 20, "kind": pa.array(["=x", "y"] * 10).dictionary_encode(),
+    }  # fmt: skip
+    if path.suffix == ".parquet":
+        return table_file(path, **columns)
+    del columns["tags"]
+    return write_rows(path, pa.table(columns).to_pylist())
 
 
 @pytest.fixture
@@ -91,38 +80,6 @@ def test_a_table_of_pictures_keeps_its_columns_past_one_that_cannot_be_read(tmp_
     assert all(row["size"] == f"size of {row['id']}" and row["path"] == row["id"] for row in rows)
 
 
-def test_columns_that_a_csv_cannot_hold_are_named(tmp_path):
-    table = pa.table(
-        {
-            "text": pa.array([f"text number {i} of some length" for i in range(20)], pa.string_view()),
-            "tags": [["a", "b"]] * 20,
-            "label": ["bird", "cat"] * 10,
-            "=box": [{"left": 1, "right": 2}] * 20,
-            "hash": pa.array([b"\xff\x00"] * 20, pa.binary(2)),
-            "size": range(20),
-        }
-    )
-    parquet.write_table(table, tmp_path / "t.parquet")
-    run = write_run(tmp_path / "run", load(tmp_path / "t.parquet"), source=str(tmp_path / "t.parquet"))
-    said = command("export", run, "--to", "csv", "--out", tmp_path / "clean.csv").splitlines()
-    assert said == [
-        f"{tmp_path / 'clean.csv'}: 16 examples; 4 left out: 4 likely wrong",
-        "The columns 'tags', '=box', 'hash' are not in it: a csv cannot hold lists, records or bytes; "
-        "--to parquet keeps them.",
-    ]
-    assert read_table(tmp_path / "clean.csv").column_names[6:] == ["text", "size"]
-    done = export(run, tmp_path / "clean.parquet", "parquet")
-    assert done.note == ""
-    assert read_table(done.path).column_names[6:] == ["text", "tags", "=box", "hash", "size"]
-    assert read_table(done.path).column("tags").to_pylist() == [["a", "b"]] * 16
-
-
-def test_one_column_that_a_csv_cannot_hold(run_of_table, tmp_path):
-    done = export(run_of_table("parquet")[0], tmp_path / "clean.csv", "csv")
-    assert done.note.startswith("The column 'tags' is not in it: ")
-    assert done.note.endswith("--to parquet keeps it.")
-
-
 def test_where_the_columns_are_not_to_be_had_it_is_said_how_to_join(made, run_of_table, tmp_path):
     folder = export(made[0], tmp_path / "a.csv", "csv")
     assert folder.note == "To add columns of pictures, join on id (the name of each example there)."
@@ -137,14 +94,29 @@ def test_where_the_columns_are_not_to_be_had_it_is_said_how_to_join(made, run_of
     unnamed = write_run(tmp_path / "unnamed", load(write_table(tmp_path / "n.csv", numbers)))
     numbered = export(unnamed, tmp_path / "d.csv", "csv")
     assert numbered.note == "To add columns of n.csv, join on id (the row number, from 0)."
-
-
-def test_a_table_that_has_changed_is_not_joined_by_row_numbers(tmp_path):
-    """A row is gone: every number after it is another example's."""
-    numbers = {"number": [i * i for i in range(20)], "label": ["bird"] * 10 + ["cat"] * 10}
-    table = write_table(tmp_path / "n.csv", numbers)
-    run = write_run(tmp_path / "run", load(table), source=str(table), label="label")
-    write_table(table, {name: cells[1:] for name, cells in numbers.items()})
-    note = export(run, tmp_path / "d.csv", "csv").note
+    known = write_run(tmp_path / "known", load(tmp_path / "n.csv"), source=str(tmp_path / "n.csv"), label="label")
+    write_table(tmp_path / "n.csv", {name: cells[1:] for name, cells in numbers.items()})
+    note = export(known, tmp_path / "e.csv", "csv").note  # every number is now another example's
     assert note.endswith("has changed since; put it back as it was, or name a copy of that with --data")
-    assert "join" not in note
+
+
+def test_columns_that_a_csv_cannot_hold_are_named(run_of_table, tmp_path):
+    columns = {
+        "text": pa.array([f"text number {i} of some length" for i in range(20)], pa.string_view()),
+        "tags": [["a", "b"]] * 20, "label": ["bird", "cat"] * 10, "=box": [{"left": 1, "right": 2}] * 20,
+        "hash": pa.array([b"\xff\x00"] * 20, pa.binary(2)), "size": range(20),
+    }  # fmt: skip
+    source = table_file(tmp_path / "many.parquet", **columns)
+    run = write_run(tmp_path / "of many", load(source), source=str(source))
+    done = export(run, tmp_path / "clean.csv", "csv")
+    assert done.note == (
+        "The columns 'tags', '=box', 'hash' are not in it: a csv cannot hold lists, records or bytes; "
+        "--to parquet keeps them."
+    )
+    assert read_table(done.path).column_names[6:] == ["text", "size"]
+    done = export(run, tmp_path / "clean.parquet", "parquet")
+    assert done.note == ""
+    assert read_table(done.path).column_names[6:] == ["text", "tags", "=box", "hash", "size"]
+    assert read_table(done.path).column("tags").to_pylist() == [["a", "b"]] * 16
+    one = export(run_of_table("parquet")[0], tmp_path / "one.csv", "csv").note
+    assert one == "The column 'tags' is not in it: a csv cannot hold lists, records or bytes; --to parquet keeps it."

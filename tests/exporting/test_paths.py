@@ -6,14 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exported import command, write_pictures, write_run
+from exported import write_pictures, write_run
 from made import rows_of
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
 from smallloss.exporting.export import export
 from smallloss.files import seen_from
-
-QUICK = ("--preset", "cpu", "--epochs", 1, "--noise-rate", 0.1)
 
 
 def same_pictures(before, after, ids):
@@ -23,20 +21,16 @@ def same_pictures(before, after, ids):
     assert not after.unreadable
 
 
-def test_a_folder_becomes_a_table_that_can_be_cleaned(tmp_path):
+def test_a_folder_becomes_a_table_whose_ways_are_seen_from_where_it_lies(tmp_path):
     pictures = write_pictures(tmp_path / "pictures", ["bird", "cat"])
     run = write_run(tmp_path / "run", load(pictures), source=str(pictures))
     table = tmp_path / "ex" / "c.csv"
-    assert (
-        command("export", run, "--to", "csv", "--out", table) == f"{table}: 16 examples; 4 left out: 4 likely wrong\n"
-    )
+    done = export(run, table, "csv")
+    assert str(done).splitlines()[0] == f"{table}: 16 examples; 4 left out: 4 likely wrong"
     rows = rows_of(table)
     assert [row["path"] for row in rows] == [f"../pictures/{row['id']}" for row in rows]
-    command("clean", table, "--out", tmp_path / "again", *QUICK)
-    seen = read_table(tmp_path / "again" / "examples.parquet").to_pydict()
-    assert seen["id"] == [row["id"] for row in rows]
-    assert "unreadable" not in seen["reason"]
-    twice = export(tmp_path / "again", tmp_path / "twice.csv", "csv", keep="all").path
+    again = write_run(tmp_path / "again", load(table), source=str(table))
+    twice = export(again, tmp_path / "twice.csv", "csv", keep="all").path
     assert [row["path"] for row in rows_of(twice)] == [f"pictures/{row['id']}" for row in rows]
 
 

@@ -28,19 +28,41 @@ def test_it_must_be_a_finished_run(made, tmp_path):
         export(tmp_path / "run", tmp_path / "a.csv", "csv")
 
 
-def test_unknown_wishes_name_the_known_ones(made, tmp_path):
-    with pytest.raises(InputError, match="folder, csv, parquet, cleanlab, labelstudio, fiftyone"):
-        export(made[0], tmp_path / "a.csv", "xlsx")
-    with pytest.raises(InputError, match=r"--keep is .some.; it is one of selected, not likely wrong, all"):
-        export(made[0], tmp_path / "a.csv", "csv", keep="some")
-    with pytest.raises(InputError, match=r"does not end in \.csv"):
-        export(made[0], tmp_path / "a.parquet", "csv")
-    with pytest.raises(InputError, match="--copy goes with --to folder"):
-        export(made[0], tmp_path / "a.csv", "csv", copy=True)
-    for options in ({"relabel": True}, {"keep": "selected"}):
-        with pytest.raises(InputError, match="every example under its given label"):
-            export(made[0], tmp_path / "a.csv", "cleanlab", **options)
+@pytest.mark.parametrize(
+    "name, to, options, sentence",
+    [
+        ("a.csv", "xlsx", {}, "folder, csv, parquet, cleanlab, labelstudio, fiftyone"),
+        ("a.csv", "csv", {"keep": "some"}, "--keep is .some.; it is one of selected, not likely wrong, all"),
+        ("a.parquet", "csv", {}, r"does not end in \.csv"),
+        ("a.csv", "csv", {"copy": True}, "--copy goes with --to folder"),
+        ("a.csv", "cleanlab", {"relabel": True}, "every example under its given label"),
+        ("a.csv", "cleanlab", {"keep": "selected"}, "every example under its given label"),
+        ("a.csv", "csv", {"data": "digits"}, "digits is not the data"),
+    ],
+)
+def test_what_cannot_be_is_said_and_leaves_nothing(made, tmp_path, name, to, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        export(made[0], tmp_path / name, to, **options)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "column, cells, sentence",
+    [
+        ("id", {3: "../../secret.png"}, "points outside"),
+        ("id", {3: "/secret.png"}, "points outside"),
+        ("id", {3: "cat/../../secret.png"}, "points outside"),
+        ("reason", dict.fromkeys(range(30), "likely wrong"), r"No example of .* is left"),
+    ],
+)
+def test_a_table_that_leads_nowhere_is_not_exported(made, tmp_path, column, cells, sentence):
+    """An id that leads out of the folder; nothing that is left."""
+    run = shutil.copytree(made[0], tmp_path / "run")
+    columns = read_table(run / "examples.parquet").to_pydict()
+    columns[column] = [cells.get(place, cell) for place, cell in enumerate(columns[column])]
+    write_table(run / "examples.parquet", columns)
+    with pytest.raises(InputError, match=sentence):
+        export(run, tmp_path / "clean", "folder", data=made[1])
 
 
 @pytest.mark.parametrize("to", FORMATS)
@@ -131,34 +153,9 @@ def test_the_originals_must_be_there_and_be_those_of_the_run(made, tmp_path, to)
     assert not out.exists()
 
 
-def test_other_data_is_refused_for_a_table_too(made, tmp_path):
-    with pytest.raises(InputError, match="digits is not the data"):
-        export(made[0], tmp_path / "a.csv", "csv", data="digits")
-
-
 def test_corrupted_labels_of_a_benchmark_are_those_of_the_run(tmp_path):
     digits = load("digits")
     run = write_run(tmp_path / "run", digits.with_labels((digits.labels + 1) % 10))
     assert export(run, tmp_path / "a.csv", "csv", data="digits").examples == len(digits)
     with pytest.raises(InputError, match="digits has neither picture files nor texts"):
         export(run, tmp_path / "a.json", "labelstudio", data="digits")
-
-
-@pytest.mark.parametrize("id", ["../../secret.png", "/secret.png", "cat/../../secret.png"])
-def test_an_id_that_leads_out_of_the_folder(made, tmp_path, id):
-    run = tmp_path / "run"
-    shutil.copytree(made[0], run)
-    columns = read_table(run / "examples.parquet").to_pydict()
-    columns["id"][3] = id
-    write_table(run / "examples.parquet", columns)
-    with pytest.raises(InputError, match="points outside"):
-        export(run, tmp_path / "clean", "folder", data=made[1])
-
-
-def test_nothing_left_to_export(made, tmp_path):
-    run = tmp_path / "run"
-    shutil.copytree(made[0], run)
-    columns = read_table(run / "examples.parquet").to_pydict()
-    write_table(run / "examples.parquet", columns | {"reason": ["likely wrong"] * 30})
-    with pytest.raises(InputError, match=r"No example of .* is left"):
-        export(run, tmp_path / "a.csv", "csv")

@@ -1,13 +1,12 @@
 """A run folder to audit, made without training, and answers by somebody who knows the truth."""
 
-import csv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from made import part_of, rows_of, write_run
+from made import part_of, rows_of, write_rows, write_run
 from made import run_of as run_by_hand
 from smallloss.auditing.run import read_run
 from smallloss.criterion.corrupt import corrupt
@@ -50,14 +49,6 @@ def run_of(
 
 def truths() -> np.ndarray:
     return np.arange(N) % 3
-
-
-def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
 
 
 def answered(

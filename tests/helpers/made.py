@@ -58,3 +58,11 @@ def rows_of(path: Path) -> list[dict[str, str]]:
     """The rows of a csv file as anybody's reader sees them."""
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    return path

@@ -99,18 +99,6 @@ def test_mixmatch_mixes_the_class_that_was_named(task):
     assert not torch.isclose(loss, cross_entropy(logits, task.labels[corrected]))
 
 
-def test_co_teaching_learns_the_class_that_was_named(make_task, monkeypatch):
-    """All labels are wrong, and all are corrected."""
-    plain = make_task()
-    truth = np.asarray(plain.dataset.labels)
-    shifted = plain.dataset.with_labels((truth + 1) % plain.classes)
-    task = Task(shifted, plain.train, {}, pins={int(row): int(truth[row]) for row in plain.train})
-    how = replace(SETTINGS, recipes={**SETTINGS.recipes, "stage1": replace(RECIPE, epochs=12)})
-    fitted = methods.get("co_teaching").train(task, how, NoiseModel(noise_rate=0.2)).fitted
-    predicted = outputs(task, fitted.network, task.dataset, plain.train).argmax(1)
-    assert (predicted == truth[plain.train]).mean() > 0.6
-
-
 @pytest.mark.parametrize("method", ["rsl", "rsl_wm"])
 def test_corrections_alone_are_too_few(task, method):
     """Otherwise a network of three examples would be handed out, where plain cross entropy has learnt from all."""
@@ -140,14 +128,16 @@ def test_rsl_wm_learns_from_them_before_and_after_its_second_look(task, monkeypa
     assert not learned.selection.mask[2:6].any()
 
 
-def test_a_network_learns_what_was_corrected(make_task):
+@pytest.mark.parametrize("method", ["co_teaching", "cross_entropy"])
+def test_a_network_learns_what_was_corrected(method, make_task):
     """All labels are wrong, and all are corrected: without that the network would learn the wrong classes."""
     plain = make_task()
     truth = np.asarray(plain.dataset.labels)
     shifted = plain.dataset.with_labels((truth + 1) % plain.classes)
-    recipe = replace(RECIPE, epochs=12)
     task = Task(shifted, plain.train, {}, pins={int(row): int(truth[row]) for row in plain.train})
-    how = replace(SETTINGS, recipes={**SETTINGS.recipes, "stage1": recipe})
-    fitted = methods.get("cross_entropy").train(task, how, NOISE).fitted
-    assert (fitted.ledger.predicted[plain.train] == truth[plain.train]).mean() > 0.7
-    assert fitted.ledger.mean_loss[plain.train].mean() > np.log(plain.classes)  # the losses are those of the labels
+    how = SETTINGS.changed({"stage1.epochs": 12})
+    learned = methods.train(method, task, how, NoiseModel(noise_rate=0.2))
+    predicted = outputs(task, learned.fitted.network, task.dataset, plain.train).argmax(1)
+    assert (predicted == truth[plain.train]).mean() > 0.6
+    if learned.ledger is not None:  # the losses are those of the labels
+        assert learned.ledger.mean_loss[plain.train].mean() > np.log(plain.classes)

@@ -35,19 +35,19 @@ def assert_equal(one: Learned, other: Learned) -> None:
 
 
 @pytest.mark.parametrize("name", methods.names())
-def test_resident_and_streaming_learn_the_very_same(name, make_task):
-    one, other = (methods.train(name, make_task(path=path), settings(), NOISE) for path in ("resident", "streaming"))
-    assert_equal(one, other)
+def test_it_learns_the_very_same_however_it_is_run_and_other_things_by_another_seed(name, make_task, tmp_path):
+    """Streaming, and stopped after every third epoch, within stages and between them."""
 
+    def learned(**how: Any) -> Learned:
+        return methods.train(name, make_task(**how), settings(), NOISE)
 
-@pytest.mark.parametrize("name", methods.names())
-def test_a_run_that_was_stopped_anywhere_ends_byte_equal(name, make_task, tmp_path):
-    """It is stopped after every third epoch, within stages and between them."""
-    whole = methods.train(name, make_task(), settings(), NOISE)
+    whole = learned()
+    assert whole.fitted.last["validation"] > 0.5
+    assert_equal(whole, learned(path="streaming"))
+    assert learned(seed=1).fitted.last["loss"] != whole.fitted.last["loss"]
     for _ in range(40):
-        task = make_task(folder=tmp_path, progress=StopAfter(3))
         try:
-            resumed = methods.train(name, task, settings(), NOISE)
+            resumed = learned(folder=tmp_path, progress=StopAfter(3))
             break
         except StoppedError:
             continue
@@ -56,14 +56,6 @@ def test_a_run_that_was_stopped_anywhere_ends_byte_equal(name, make_task, tmp_pa
     for one, other in zip(whole.stages.values(), resumed.stages.values(), strict=True):
         curves = [[{k: v for k, v in row.items() if k not in times} for row in stage.history] for stage in (one, other)]
         assert curves[0] == curves[1]
-
-
-@pytest.mark.parametrize("name", methods.names())
-def test_it_learns_and_repeats_itself_and_another_seed_is_another_run(name, make_task):
-    one, again, other = (methods.train(name, make_task(seed=seed), settings(), NOISE) for seed in (0, 0, 1))
-    assert_equal(one, again)
-    assert one.fitted.last["loss"] != other.fitted.last["loss"]
-    assert one.fitted.last["validation"] > 0.5
 
 
 def test_the_list_says_what_each_needs_and_costs():

@@ -1,4 +1,4 @@
-"""The four methods, on a task of 96 pictures."""
+"""The stages of the paper on a task of 96 pictures: what is learnt from what, and how the settings reach it."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import Tensor, nn
 
 from small import settings
 from smallloss import methods
 from smallloss.engine.objective import new_network
-from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
 from smallloss.methods.small_loss import choose, try_nets, warm_up
 from smallloss.noise.choose import select
@@ -19,7 +19,15 @@ from smallloss.noise.model import NoiseModel
 NOISE = NoiseModel(noise_rate=0.2)
 
 
-# --- Algorithm 1 ---------------------------------------------------------------------------------------------
+class Flat(nn.Module):
+    """Another net than the one that ranks."""
+
+    def __init__(self, classes: int, in_shape: tuple[int, ...]) -> None:
+        super().__init__()
+        self.head = nn.Linear(int(np.prod(in_shape)), classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(x.flatten(1))
 
 
 def test_rsl_selects_exactly_what_the_criterion_selects_from_the_ledger(make_task):
@@ -30,24 +38,6 @@ def test_rsl_selects_exactly_what_the_criterion_selects_from_the_ledger(make_tas
     assert np.array_equal(learned.selection.weight, expected.weight)
     assert np.array_equal(learned.score, learned.ledger.mean_loss)
     assert 0 < expected.mask.sum() < 80
-
-
-def test_rsl_learns_from_the_selected_alone(make_task, monkeypatch):
-    from smallloss.methods import small_loss
-
-    seen = {}
-    fresh = small_loss.Supervised
-
-    def spy(task: Any, name: str, examples: np.ndarray, recipe: Recipe, net: Any, **named: str) -> Any:
-        seen[name] = examples
-        assert named == ({} if name == "stage1" else {"recipe_name": "rsl"})
-        return fresh(task, name, examples, recipe, net, **named)
-
-    monkeypatch.setattr(small_loss, "Supervised", spy)
-    task = make_task()
-    learned = methods.get("rsl").train(task, settings(), NOISE)
-    assert np.array_equal(seen["stage1"], task.train)
-    assert np.array_equal(seen["rsl"], task.train[learned.selection.mask])
 
 
 def test_the_ledger_covers_the_window_of_epochs_and_all_examples(make_task):
@@ -100,8 +90,7 @@ def test_both_networks_are_tried_before_anything_is_trained(make_task, make_net)
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
 
 
-@pytest.mark.parametrize("score", ["mean_loss", "mean_margin"])
-def test_the_score_is_one_choice_for_the_whole_run(score, make_task, monkeypatch):
+def test_the_score_is_one_choice_for_the_whole_run(make_task, monkeypatch):
     from smallloss.criterion.ledger import LossLedger
 
     asked = []
@@ -112,52 +101,62 @@ def test_the_score_is_one_choice_for_the_whole_run(score, make_task, monkeypatch
         return original(self, name, window)
 
     monkeypatch.setattr(LossLedger, "score", spy)
-    methods.get("rsl_wm").train(make_task(), settings(score=score, **{"mixmatch.rounds": 2}), NOISE)
+    methods.get("rsl_wm").train(make_task(), settings(score="mean_margin", **{"mixmatch.rounds": 2}), NOISE)
     assert len(asked) >= 3  # first selection, second look, final judgement
-    assert set(asked) == {score}
+    assert set(asked) == {"mean_margin"}
 
 
-# --- RSL_WM --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("score", ["mean_loss", "mean_margin", "last_loss"])
+def test_rsl_ranks_by_the_score_that_is_set(score, make_task):
+    task, how = make_task(), settings(score=score)
+    learned = methods.get("rsl").train(task, how, NOISE)
+    scores = {name: learned.ledger.score(name) for name in ("mean_loss", "mean_margin", "last_loss")}
+    assert [name for name, values in scores.items() if np.array_equal(values, learned.score)] == [score]
+    assert np.array_equal(learned.selection.score, scores[score][task.train])
 
 
-def test_rsl_wm_without_a_second_look_keeps_the_selection_of_stage_1(make_task):
-    task, how = make_task(), settings()
-    learned = methods.get("rsl_wm").train(task, how, NOISE)
-    expected = choose(task, how, NOISE, learned.stages["stage1"].ledger.score())
-    assert np.array_equal(learned.selection.weight, expected.weight)
-    assert learned.ledger is learned.stages["stage1"].ledger
-    assert "stage 1" in learned.evidence
+@pytest.mark.parametrize("method", ["rsl", "rsl_wm"])
+def test_the_final_net_learns_from_the_selection_and_the_other_one_ranks(method, make_task):
+    learned = methods.get(method).train(make_task(), settings(final_net=Flat), NOISE)
+    assert isinstance(learned.fitted.network.module, Flat)
+    assert learned.net is Flat
+    assert not isinstance(learned.stages["stage1"].network.module, Flat)
 
 
-def test_the_second_look_changes_the_weights_at_the_stated_epoch(make_task, monkeypatch):
-    from smallloss.methods import mixmatch
-
-    weights = []
-    original = mixmatch.WeightedMixMatch.plan
-
-    def spy(self: Any, epoch: int) -> Any:
-        weights.append(self.weight.numpy().copy())
-        return original(self, epoch)
-
-    monkeypatch.setattr(mixmatch.WeightedMixMatch, "plan", spy)
-    how = settings(**{"mixmatch.rounds": 2, "mixmatch.look_at": 0.6, "mixmatch.second_beta": 0.0})
-    task = make_task()
-    learned = methods.get("rsl_wm").train(task, how, NOISE)
-    assert how.own["mixmatch"].look_epoch(5) == 2
-    first, later = weights[:3], weights[3:]
-    assert all(np.array_equal(one, first[0]) for one in first)
-    assert all(np.array_equal(one, later[0]) for one in later)
-    assert (later[0] > 0).sum() > (first[0] > 0).sum()  # beta 0 keeps more than beta .2
-    rows = learned.fitted.history
-    assert ["selected" in row for row in rows] == [False, False, True, False, False]
-    assert rows[2]["selected"] == (later[0] > 0).sum()
+def test_rsl_retrains_by_its_own_recipe(make_task):
+    """Of 80 examples 59 are kept: 4 batches of 16, not 2 of 32."""
+    how = settings(**{"rsl.epochs": 2, "rsl.batch": 16, "rsl.lr": 0.05})
+    learned = methods.get("rsl").train(make_task(), how, NOISE)
+    assert learned.selection.mask.sum() == 59
+    assert learned.fitted.recipe is how.recipe("rsl")
+    assert [row["steps"] for row in learned.fitted.history] == [4, 4]
+    assert [row["steps"] for row in learned.stages["stage1"].history] == [3, 3, 3]
 
 
-def test_after_a_second_look_the_semi_supervised_network_is_the_evidence(make_task):
-    task, how = make_task(), settings(**{"mixmatch.rounds": 2})
-    learned = methods.get("rsl_wm").train(task, how, NOISE)
-    assert learned.ledger is learned.fitted.ledger
-    assert learned.ledger is not learned.stages["stage1"].ledger
-    expected = choose(task, how, NOISE, learned.ledger.score(), beta=how.own["mixmatch"].second_beta)
-    assert np.array_equal(learned.selection.mask, expected.mask)
-    assert "second look" in learned.evidence
+@pytest.mark.parametrize(
+    "knob, value",
+    [
+        ("beta", 0.5),
+        ("gamma", 1.0),
+        ("kappa", 2.0),
+        ("weight_max", "class"),
+        ("rounding", "raw"),
+        ("class_size", "nominal"),
+    ],
+)
+def test_every_knob_of_the_selection_counts(knob, value, make_task):
+    """Rates and a prior under which each changes something: 12 of the first class are 11.999... in floats."""
+    task, how = make_task(), settings(**{knob: value})
+    task.train = _of_each_class(task.dataset.labels, (20, 30, 15))
+    labels, score = task.dataset.labels[task.train], np.random.default_rng(0).random(96)
+    noise = NoiseModel(noise_rate=[0.2, 0.1, 0.1], prior=[0.2, 0.5, 0.3])
+    known: dict[str, Any] = {"noise_rate": noise.noise_rate, "prior": noise.prior, "classes": [0, 1, 2]}
+    plain, asked = (select(score[task.train], labels, **known, **own) for own in ({}, {knob: value}))
+    assert not np.array_equal(plain.weight, asked.weight)
+    chosen = choose(task, how, noise, score)
+    assert chosen.quota.num.tolist() == asked.quota.num.tolist()
+    assert np.array_equal(chosen.weight, asked.weight)
+
+
+def _of_each_class(labels: np.ndarray, counts: tuple[int, ...]) -> np.ndarray:
+    return np.sort(np.concatenate([np.flatnonzero(labels == k)[:count] for k, count in enumerate(counts)]))

@@ -153,34 +153,23 @@ def test_two_networks_guess_together_and_each_learns_from_its_own_mix(make_task)
     assert loss.item() == pytest.approx(expected, rel=1e-6)
 
 
-def test_two_networks_start_apart_and_the_first_as_one_alone_does(make_task):
+def test_two_networks_start_apart_and_the_first_starts_and_mixes_as_one_alone_does(make_task):
     """From equal weights neither would teach the other anything."""
-    made = []
-    for number in (1, 2):
-        step = objective(make_task(), networks=number)
-        step.net = "small-convnet"
-        made += [next(module.parameters()) for module in step.modules()]
-    assert torch.equal(made[0], made[1])
-    assert not torch.equal(made[1], made[2])
-
-
-def test_one_network_mixes_as_the_first_of_two(make_task):
-    one, two = (objective(make_task(), networks=n).plan(2)[0].tables for n in (1, 2))
+    one, two = (objective(make_task(), networks=n) for n in (1, 2))
+    one.net = two.net = "small-convnet"
+    alone, first, second = (next(module.parameters()) for module in (*one.modules(), *two.modules()))
+    assert torch.equal(alone, first)
+    assert not torch.equal(first, second)
     for name in ("lam", "partner"):
-        assert torch.equal(one[name][:, 0], two[name][:, 0])
+        assert torch.equal(*(step.plan(2)[0].tables[name][:, 0] for step in (one, two)))
 
 
-def test_lambda_u_rises_over_the_whole_run_by_default(make_task):
-    """As in the authors' code: linear over all steps."""
-    step = objective(make_task(), lambda_u=75.0, ramp=1.0)
+@pytest.mark.parametrize("lambda_u, ramp, steps", [(75.0, 1.0, 50), (15.0, 0.3, 15)])
+def test_lambda_u_rises_over_the_whole_run_or_a_share_of_it(lambda_u, ramp, steps, make_task):
+    """Over all steps, linearly, as in the authors' code; after a shorter ramp it stays at the top."""
+    step = objective(make_task(), lambda_u=lambda_u, ramp=ramp)
     table = torch.cat([step.plan(epoch)[0].tables["lambda_u"] for epoch in range(10)])
-    close(table, 75.0 * torch.arange(50) / 50)
-
-
-def test_lambda_u_stays_at_the_top_after_a_shorter_ramp(make_task):
-    step = objective(make_task(), lambda_u=15.0, ramp=0.3)
-    table = torch.cat([step.plan(epoch)[0].tables["lambda_u"] for epoch in range(10)])
-    close(table, [15.0 * min(1, t / 15) for t in range(50)])
+    close(table, [lambda_u * min(1, t / steps) for t in range(50)])
 
 
 @pytest.mark.parametrize("mix_per, distinct", [("step", 1), ("example", 24)])
@@ -201,9 +190,11 @@ def test_an_epoch_may_follow_the_data(batch, steps, make_task):
     close(step.plan(1)[0].tables["lambda_u"][0], HOW.lambda_u * steps / (10 * steps))
 
 
-def test_partners_are_a_permutation_of_the_whole_step(make_task):
-    partner = objective(make_task()).plan(3)[0].tables["partner"]
-    assert torch.equal(partner.sort(2).values, torch.arange(24).expand(5, 1, 24))
+def test_partners_are_a_permutation_of_the_whole_step_and_others_in_every_step(make_task):
+    step = objective(make_task())
+    partner = torch.cat([step.plan(epoch)[0].tables["partner"] for epoch in (0, 3)])
+    assert torch.equal(partner.sort(2).values, torch.arange(24).expand(10, 1, 24))
+    assert len({tuple(row) for (row,) in partner.tolist()}) == 10
 
 
 def test_unlabeled_passes_cover_d_u_once_each_and_go_on_across_epochs(make_task):
@@ -270,4 +261,4 @@ def test_a_plan_is_the_same_whenever_it_is_asked_for(make_task):
 def test_when_the_second_look_happens(epochs, look, window):
     how = MixMatchSettings(rounds=2, look_at=0.4)
     assert how.look_epoch(epochs) == look
-    assert how.score_from(epochs) == window
+    assert how.scored_epochs(epochs) == range(window, epochs)

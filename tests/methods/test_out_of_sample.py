@@ -1,16 +1,21 @@
-"""Predictions by networks that never saw the example."""
+"""Predictions by networks that never saw the example, and the rates that are counted with them."""
 
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import Tensor
 
+from small import settings
 from smallloss.data.source import load
-from smallloss.engine.stage import fit
+from smallloss.engine.stage import Stage, fit
 from smallloss.engine.task import Task
 from smallloss.methods import cross as module
-from smallloss.methods.cross import NEITHER, Fold, cross_predict, deal, out_of_sample
+from smallloss.methods.cross import NEITHER, Fold, cross_predict, deal, learn_noise, out_of_sample
 from smallloss.methods.settings import get_preset
+from smallloss.noise.estimate import estimate
+from smallloss.noise.model import NoiseModel
 
 
 @pytest.fixture
@@ -75,3 +80,56 @@ def test_networks_begin_apart_unless_they_share_a_draw(task: Task, weights: str 
     folds = deal(task, task.train, "halves")
     cross_predict(task, get_preset("cpu"), task.train, folds, epochs=1, weights=weights)
     assert bool((begun[0] == begun[1]).all()) == (weights == "incv")
+
+
+def test_half_trainings_are_as_long_as_said_and_judge_in_the_window_alone(make_task, monkeypatch):
+    """Two thirds of 6 epochs are 4, of which the window takes the last two. Held-out rows are judged by both halves."""
+    made: list[Any] = []
+
+    class Watched(module.Fold):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            self.judged: list[Tensor] = []
+            made.append(self)
+
+        def after_epoch(self, stage: Stage, epoch: int) -> dict[str, float]:
+            self.judged.append(stage.probabilities(self.others))
+            return super().after_epoch(stage, epoch)
+
+    monkeypatch.setattr(module, "Fold", Watched)
+    task = make_task()
+    found = module.out_of_sample(task, settings(**{"window": "0.5,1", "stage1.epochs": 6}))
+    for half in made:
+        assert len(half.judged) == 4
+        late, alone = torch.stack(half.judged[2:]).mean(0).numpy(), np.isin(half.others, task.train)
+        np.testing.assert_allclose(found[int(half.name[-1]), half.others[alone]], late[alone], rtol=1e-5)
+    module.out_of_sample(task, settings(half_epochs=1.0))
+    assert [len(half.judged) for half in made] == [4, 4, 3, 3]
+
+
+def test_duplicates_go_into_the_same_half(make_task, tiny):
+    """Rows 40 to 79 repeat rows 0 to 39, under other labels."""
+    tiny.inputs[40:80] = tiny.inputs[:40]
+    task = make_task(dataset=tiny)
+    half = module.deal(task, task.train, "halves")
+    assert half[40:].tolist() == half[:40].tolist()
+    assert 10 < half[:40].sum() < 30
+
+
+def test_estimated_rates_come_with_their_upper_ends_and_the_prior(make_task):
+    task, how = make_task(), settings()
+    found = learn_noise(task, how)
+    assert (found.upper >= found.noise_rate).all()
+    labels = task.dataset.labels[task.train]
+    assert np.array_equal(found.of(labels).prior, found.prior)
+    given = learn_noise(task, how, NoiseModel.given("abc", prior="uniform"))
+    assert given.of(labels).prior.tolist() == [1 / 3] * 3
+    assert np.array_equal(given.noise_rate, found.noise_rate)
+
+
+def test_the_estimate_is_of_all_labels_and_told_what_each_network_predicts(task: Task) -> None:
+    found, digits = learn_noise(task, SETTINGS), task.dataset
+    told = estimate(list(found.probabilities), np.array(digits.classes)[digits.labels], classes=digits.classes)
+    assert found.to_dict() == told.to_dict()
+    assert found.notes == []  # nobody is left out
+    assert found.differ is not None

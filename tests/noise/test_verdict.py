@@ -32,10 +32,6 @@ def counted(rate=0.1, low=0.02, *, tells_nothing=False) -> NoiseModel:
     )  # fmt: skip
 
 
-def answers(low, high, right=50, asked=60, of_class=(20, 20, 20), more=30) -> Checked:
-    return Checked(Interval((low + high) / 2, low, high), right, asked, np.array(of_class), more)
-
-
 def test_without_answers_it_is_unchecked_however_clean_the_labels_look():
     verdict = judge(selection(), counted(rate=0.0, low=0.0))
     assert (verdict.word, verdict.tone) == ("unchecked", "amber")
@@ -55,27 +51,6 @@ def test_noisy_labels_alone_never_say_checked(rate, of, given_T):
     assert verdict.tone in ("amber", "red")
 
 
-def test_a_promise_that_is_just_kept_is_kept():
-    assert judge(selection(), checked=answers(0.95, 0.99), promise=0.95).tone == "green"
-    assert judge(selection(), checked=answers(0.949, 0.99), promise=0.95).tone != "green"
-
-
-def test_a_network_that_tells_nothing_refutes_trust():
-    verdict = judge(selection(), counted(tells_nothing=True))
-    assert (verdict.word, verdict.tone) == ("do not trust", "red")
-    assert "no more than chance" in verdict.headline
-
-
-def test_estimated_rates_refute_only_where_the_low_end_breaks_the_ranking():
-    assert judge(selection(), counted(rate=0.6, low=0.45)).word == "unchecked"
-    broken = judge(selection(), counted(rate=0.6, low=0.55))
-    assert broken.word == "do not trust"
-    assert (
-        "100.0 % of them carry labels whose wrong examples are not ranked last ('cat', 'dog', 'bird')"
-        in broken.headline
-    )
-
-
 def test_a_break_under_few_of_the_kept_labels_is_named_and_forbids_nothing():
     T = [[0.4, 0.6, 0.0], [0.1, 0.9, 0.0], [0.45, 0.0, 0.55]]  # label cat: true birds get it more often than cats
     few = judge(selection(kept=(4, 60, 60)), NoiseModel(transition=T))
@@ -85,48 +60,56 @@ def test_a_break_under_few_of_the_kept_labels_is_named_and_forbids_nothing():
     assert judge(selection(), NoiseModel(transition=T)).word == "do not trust"
 
 
-def test_only_rates_known_says_nothing_of_the_theory():
+def test_nothing_told_or_kept_is_nothing_to_rely_on():
     verdict = judge(selection())
     assert verdict.word == "unchecked"
     assert verdict.reasons == ("Only noise rates were given, not T, so the theory says nothing.",)
-
-
-def test_nothing_kept_is_nothing_to_rely_on():
     assert "nothing is kept" in judge(selection(kept=(0, 0, 0))).headline
 
 
-def test_answers_prove_a_lower_end_rounded_down():
-    verdict = judge(selection(), checked=answers(0.95096, 0.99))
-    assert (verdict.word, verdict.tone) == ("checked", "green")
-    assert verdict.headline == "Checked: at least 95.0 % of the kept labels are right (50 of 60 looked at were)."
+def answers(low, high, right=50, asked=60, of_class=(20, 20, 20), more=30) -> Checked:
+    return Checked(Interval((low + high) / 2, low, high), right, asked, np.array(of_class), more)
 
 
-def test_between_the_ends_it_says_what_is_proved_and_what_would_settle_it():
-    verdict = judge(selection(), checked=answers(0.88, 0.97))
-    assert (verdict.word, verdict.tone) == ("checked", "amber")
-    assert "at least 88.0 % of the kept labels are right" in verdict.headline
-    assert verdict.headline.endswith("That is less than the 95.0 % asked for. About 30 more answers would settle it.")
+NONE_GIVEN = Checked(Interval(0.5, 0.0, 1.0), 0, 0, np.zeros(3, int))
+REFUTED = counted(tells_nothing=True)
 
 
-def test_an_upper_end_below_the_promise_is_red():
-    verdict = judge(selection(), checked=answers(0.7, 0.9401))
-    assert (verdict.word, verdict.tone) == ("do not trust", "red")
-    assert "at most 94.1 % of them are right, where 95.0 % are asked for" in verdict.headline
+@pytest.mark.parametrize(
+    "checked, promise, estimate, word, tone, said",
+    [
+        (answers(0.95, 0.99), 0.95, None, "checked", "green", "at least 95.0 %"),  # a promise just kept is kept
+        (answers(0.949, 0.99), 0.95, None, "checked", "amber", "at least 94.9 %"),
+        # a lower end is rounded down, an upper one up
+        (answers(0.95096, 0.99), 0.95, None, "checked", "green",
+         "Checked: at least 95.0 % of the kept labels are right (50 of 60 looked at were)."),
+        (answers(0.7, 0.9401), 0.95, None, "do not trust", "red",
+         "at most 94.1 % of them are right, where 95.0 % are asked for"),
+        # between the ends: what is proved and what would settle it
+        (answers(0.88, 0.97), 0.95, None, "checked", "amber", "at least 88.0 % of the kept labels are right"),
+        (answers(0.88, 0.97), 0.95, None, "checked", "amber",
+         "That is less than the 95.0 % asked for. About 30 more answers would settle it."),
+        (answers(0.88, 0.97), 0.85, None, "checked", "green", "at least 88.0 %"),
+        # noisy labels refute, unless answers prove
+        (None, 0.95, REFUTED, "do not trust", "red", "no more than chance"),
+        (answers(0.96, 0.99), 0.95, REFUTED, "checked", "green", "at least 96.0 %"),
+        (answers(0.9, 0.99), 0.95, REFUTED, "do not trust", "red", ""),
+        (NONE_GIVEN, 0.95, None, "unchecked", "amber", ""),
+        (None, 0.95, counted(rate=0.6, low=0.45), "unchecked", "amber", ""),
+        (None, 0.95, counted(rate=0.6, low=0.55), "do not trust", "red",
+         "100.0 % of them carry labels whose wrong examples are not ranked last ('cat', 'dog', 'bird')"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_answers_and_estimates(checked, promise, estimate, word, tone, said):
+    verdict = judge(selection(), estimate, checked=checked, promise=promise)
+    assert (verdict.word, verdict.tone) == (word, tone)
+    assert said in verdict.headline
 
 
-def test_the_promise_is_the_users():
-    assert judge(selection(), checked=answers(0.88, 0.97), promise=0.85).tone == "green"
-    for bad in (0, 1, 1.2, -0.1):
-        with pytest.raises(InputError, match="The promise is"):
-            judge(selection(), promise=bad)
-
-
-def test_a_proof_by_answers_outranks_what_noisy_labels_refute_but_no_answer_does_not():
-    refuted = counted(tells_nothing=True)
-    assert judge(selection(), refuted, checked=answers(0.96, 0.99)).tone == "green"
-    assert judge(selection(), refuted, checked=answers(0.9, 0.99)).tone == "red"
-    none = Checked(Interval(0.5, 0.0, 1.0), 0, 0, np.zeros(3, int))
-    assert judge(selection(), checked=none).word == "unchecked"
+@pytest.mark.parametrize("promise", [0, 1, 1.2, -0.1])
+def test_a_promise_is_a_share(promise):
+    with pytest.raises(InputError, match="The promise is"):
+        judge(selection(), promise=promise)
 
 
 def test_classes_with_few_answers_are_named_as_not_checked():

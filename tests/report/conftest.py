@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from made import part_of, run_of
 from smallloss.data.dataset import Dataset
-from smallloss.noise.verdict import check
+from smallloss.noise.estimate import estimate
+from smallloss.noise.verdict import check, judge
 from smallloss.record.run import Accuracy, Run
 
 
@@ -49,3 +52,17 @@ def result() -> Run:
         settings={"method": "rsl", "settings": {"preset": "cpu", "stage1": {"epochs": 3, "lr": 0.1}}},
         notes=["Drawn by hand."],
     )
+
+
+@pytest.fixture(scope="session")
+def estimated() -> Run:
+    """One in five of 40,000 labels is wrong; the rates come from what a good network says."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(40_000) % 2
+    labels = np.where(rng.random(len(truth)) < 0.2, 1 - truth, truth)
+    g = np.where(truth == 1, 0.95, 0.05) + rng.uniform(-0.04, 0.04, len(truth))
+    found = estimate(np.column_stack([1 - g, g]), labels, classes=[0, 1])
+    names = ("a rather long name of a class", "dog")
+    data = Dataset(np.zeros((len(truth), 1), np.float32), labels, names, true_labels=truth)
+    run = run_of(data, [part_of(data, "train", np.arange(len(truth)), 1 - g, found.noise_rate)], truth, 1 - g)
+    return replace(run, noise=found, verdict=judge(run.examples.labelled("train"), found))

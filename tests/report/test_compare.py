@@ -76,44 +76,35 @@ def test_covers_the_truth_as_often_as_it_says(p: float, q: float) -> None:
     assert 0.935 < covered < 0.995
 
 
+def of_test(method: str, right: int, n: int = 100) -> Accuracy:
+    return Accuracy(method, 0, 0, 0, np.arange(n) < right, called=CALLED.get(method, method))
+
+
 def test_every_method_beside_cross_entropy() -> None:
-    right = np.arange(100) < 50
-    found = compare(
-        [
-            Accuracy("rsl", 0, 0, 0, np.arange(100) < 70),
-            Accuracy("cross_entropy", 0, 0, 0, right),
-            Accuracy("same", 0, 0, 0, right),
-            Accuracy("worse", 0, 0, 0, np.arange(100) < 20),
-        ]
-    )
+    rights = {"rsl": 70, "cross_entropy": 50, "same": 50, "worse": 20}
+    found = compare([of_test(method, right) for method, right in rights.items()])
     assert list(found) == ["rsl", "same", "worse"]
     assert found["rsl"].value == 0.2
     assert found["rsl"].words == "better by 20.0 points (13.3 to 28.9)"
     assert found["same"].words == "no difference seen (-3.7 to +3.7 points)"
     assert found["worse"].words.startswith("worse by 30.0 points (")
     assert Difference(-0.1, -0.2, -0.05).words == "worse by 10.0 points (5.0 to 20.0)"
+    assert compare([of_test("rsl", 3)]) == {}
+    assert compare([of_test(name, 0, n=0) for name in ("cross_entropy", "rsl")]) == {}
+    with pytest.raises(InputError, match="rsl was tested on 3 examples and cross_entropy on 4"):
+        compare([of_test("cross_entropy", 4, n=4), of_test("rsl", 3, n=3)])
 
 
 def test_where_a_method_is_worse_the_reader_is_told_what_to_do() -> None:
-    right = np.arange(100) < 90
-    plain, alike, worse = (
-        Accuracy(name, None, 0.9, 1.0, right & (np.arange(100) < n), called=CALLED[name])
-        for name, n in (("cross_entropy", 100), ("rsl", 100), ("rsl", 50))
-    )
-    assert advice([plain, alike]) == []
-    (said,) = advice([plain, worse])
+    plain = of_test("cross_entropy", 90)
+    assert advice([plain, of_test("rsl", 90)]) == []
+    (said,) = advice([plain, of_test("rsl", 50)])
     assert said.startswith("RSL is worse than Cross Entropy on these data: too many right examples may have been set")
+    assert "let the network see features" in said
     assert "or use --method cross_entropy." in said
-
-
-def test_no_reference_or_no_test_no_comparison() -> None:
-    assert compare([Accuracy("rsl", 0, 0, 0, np.ones(3, bool))]) == {}
-    assert compare([Accuracy(name, 0, 0, 0, np.ones(0, bool)) for name in ("cross_entropy", "rsl")]) == {}
-
-
-def test_other_examples_cannot_be_compared() -> None:
-    with pytest.raises(InputError, match="rsl was tested on 3 examples and cross_entropy on 4"):
-        compare([Accuracy("cross_entropy", 0, 0, 0, np.ones(4, bool)), Accuracy("rsl", 0, 0, 0, np.ones(3, bool))])
+    (said,) = advice([plain, of_test("rsl", 80)], sees_features=True)
+    assert "features" not in said
+    assert "(smallloss audit), or use --method cross_entropy." in said
 
 
 def held_out(method: str, right: int, n: int = 100) -> Accuracy:
@@ -155,11 +146,3 @@ def test_the_best_is_shipped_and_a_tie_is_the_methods(shares, ship: str, method:
 def test_one_classifier_alone_is_no_choice() -> None:
     assert choose_shipped([held_out("cross_entropy", 80)], "cross_entropy", "best") is None
     assert choose_shipped([held_out("cross_entropy", 80)], "rsl", "best") is None  # which had too little to learn from
-
-
-def test_features_are_not_advised_where_the_network_sees_some() -> None:
-    worse = [Accuracy(name, 0, 0, 0, np.arange(100) < right) for name, right in (("cross_entropy", 90), ("rsl", 80))]
-    assert "let the network see features" in advice(worse)[0]
-    (said,) = advice(worse, sees_features=True)
-    assert "features" not in said
-    assert "(smallloss audit), or use --method cross_entropy." in said

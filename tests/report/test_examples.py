@@ -1,9 +1,9 @@
-import csv
 from dataclasses import replace
 
 import numpy as np
 from pyarrow import parquet
 
+from made import rows_of
 from smallloss.data.dataset import Unreadable
 from smallloss.noise.answers import NONE
 from smallloss.record.examples import COLUMNS, NOBODY, Examples
@@ -35,25 +35,10 @@ def test_one_row_per_input_example_in_input_order(result: Run) -> None:
     assert np.isnan(table["label_score"][[6, 9]]).all()
 
 
-def test_parquet_keeps_the_table_and_csv_the_rows(result: Run, tmp_path) -> None:
-    result.examples.write(tmp_path)
-    stored = parquet.read_table(tmp_path / "examples.parquet").to_pydict()
-    for name, column in result.examples.table().items():
-        np.testing.assert_array_equal(np.array(stored[name]), np.array(column))
-    with (tmp_path / "examples.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["id"] for row in rows] == result.dataset.ids
-    assert rows[6]["label_score"] == rows[6]["predicted_label"] == rows[6]["cutoff"] == ""
-
-
 def test_what_cannot_be_read_is_listed_in_its_place(result: Run, tmp_path) -> None:
     """First, two in a row, and last; the rows of the others are as they were."""
-    lost = {
-        "first.png": Unreadable("no picture", "cat", before=0),
-        "one.png": Unreadable("cut short", "dog", before=4),
-        "two.png": Unreadable("cut short", "=emu", before=4),
-        "last.png": Unreadable("no picture", "dog", before=10),
-    }
+    places = (("first", "cat", 0), ("one", "dog", 4), ("two", "=emu", 4), ("last", "dog", 10))
+    lost = {f"{name}.png": Unreadable("no picture", label, before=before) for name, label, before in places}
     replace(result.examples, unreadable=lost).write(tmp_path)
     rows = parquet.read_table(tmp_path / "examples.parquet").to_pylist()
     ids = [f"{k}.png" for k in range(10)]
@@ -72,8 +57,7 @@ def test_what_cannot_be_read_is_listed_in_its_place(result: Run, tmp_path) -> No
         assert not row["selected"]
         assert row["rank_in_class"] == row["weight"] == 0
         assert np.isnan([row[name] for name in ("label_score", "score", "mean_loss", "cutoff")]).all()
-    with (tmp_path / "examples.csv").open(newline="") as file:
-        first = next(csv.DictReader(file))
+    first = rows_of(tmp_path / "examples.csv")[0]
     assert first["index"] == first["label_score"] == first["mean_loss"] == first["predicted_label"] == ""
 
 
@@ -86,11 +70,8 @@ def test_answers_by_hand_are_marked(result: Run) -> None:
     assert table["audit_answer"].tolist() == ["wrong", None, None, "right", None, "none", *[None] * 4]
     assert table["is_label_issue"][[0, 3, 5]].tolist() == [True, False, True]
     assert table["label_score"][[0, 3, 5]].tolist() == [0, 1, 0]
-    assert table["reason"][[0, 3, 5]].tolist() == [
-        "corrected by hand",
-        "set aside for safety",
-        "none of the classes, by hand",
-    ]
+    by_hand = ["corrected by hand", "set aside for safety", "none of the classes, by hand"]
+    assert table["reason"][[0, 3, 5]].tolist() == by_hand
     assert not table["selected"][0]
     assert table["weight"][[0, 5]].tolist() == [0, 0]
 
@@ -102,6 +83,10 @@ def test_what_is_written_is_what_is_read(result: Run, tmp_path) -> None:
     whole.write(tmp_path)
     again = Examples.read(tmp_path / "examples.parquet", whole.classes)
     assert str(again.with_unreadable()) == str(whole.with_unreadable())
+    stored = parquet.read_table(tmp_path / "examples.parquet").to_pydict()
+    rows = rows_of(tmp_path / "examples.csv")
+    assert [row["id"] for row in rows] == stored["id"] == whole.with_unreadable()["id"].tolist()
+    assert rows[7]["label_score"] == rows[7]["predicted_label"] == rows[7]["cutoff"] == ""
     for name in ("label", "suggested", "split", "reason", "rank", "answer", "true"):
         np.testing.assert_array_equal(getattr(again, name), getattr(whole, name), err_msg=name)
     assert whole.suggested[[3, 8]].tolist() == [NOBODY, 0]

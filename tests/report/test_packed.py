@@ -63,6 +63,9 @@ def test_every_example_with_what_became_of_it(result: Run) -> None:
     assert "probability" not in found
     sure = replace(result.examples, probability=np.full(10, 0.25))
     assert columns(packed(replace(result, examples=sure)))["probability"] == [250] * 10
+    features = np.zeros((10, 2), np.float32)
+    data = replace(result.dataset, inputs=features, normalisation=None, kind="", shown=["x" * 500] * 10)
+    assert columns(packed(replace(result, dataset=data)))["text"] == ["x" * 119 + "…"] * 10
 
 
 def test_what_could_not_be_read_is_there_too(result: Run) -> None:
@@ -74,13 +77,6 @@ def test_what_could_not_be_read_is_there_too(result: Run) -> None:
     assert found["label"][10:] == ["dog", None]
     assert found["reason"][10:] == ["unreadable", "unreadable"]
     assert found["label score"][10:] == found["rank"][10:] == found["predicted"][10:] == [None, None]
-
-
-def test_text_is_there_where_it_is_what_a_reader_knows(result: Run) -> None:
-    features = np.zeros((10, 2), np.float32)
-    data = replace(result.dataset, inputs=features, normalisation=None, kind="", shown=["x" * 500] * 10)
-    found = columns(packed(replace(result, dataset=data)))
-    assert found["text"] == ["x" * 119 + "…"] * 10
 
 
 def test_a_table_too_large_keeps_the_lowest_label_scores() -> None:

@@ -3,7 +3,6 @@ import io
 import re
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,14 +14,14 @@ from smallloss.criterion.ledger import LossLedger
 from smallloss.data.dataset import Dataset
 from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.answers import Interval
-from smallloss.noise.estimate import estimate
+from smallloss.noise.model import NoiseModel
 from smallloss.noise.verdict import Checked, judge
 from smallloss.record.run import Run, Shipped
 from smallloss.report import page as pages
 from smallloss.report.facts import table_rows
 from smallloss.report.page import page, write_page
-from smallloss.report.pictures import LONGEST_SIDE, borderline, embedded, gallery, thumbnail
-from smallloss.report.svg import loss_curves, score_histogram
+from smallloss.report.pictures import LONGEST_SIDE, borderline, embedded, gallery
+from smallloss.report.svg import loss_curves
 
 
 def test_says_what_was_found(result: Run) -> None:
@@ -143,15 +142,10 @@ def test_borderline_examples_lie_on_both_sides_of_the_cut() -> None:
     labels, score = np.arange(60) % 2, np.arange(60) / 60
     data = pictures(np.zeros((60, 8, 8, 1), np.uint8), labels)
     found = borderline(run_of(data, [part_of(data, "train", np.arange(60), score, [0.5, 0.2])], labels, score))
+    fates = ("wrong", "wrong", "aside", "aside")
     assert [(one.label, one.rank, one.fate) for one in found] == [
-        ("cat", 17, "wrong"),
-        ("cat", 16, "wrong"),
-        ("cat", 15, "aside"),
-        ("cat", 14, "aside"),
-        ("dog", 26, "wrong"),
-        ("dog", 25, "wrong"),
-        ("dog", 24, "aside"),
-        ("dog", 23, "aside"),
+        *zip(["cat"] * 4, (17, 16, 15, 14), fates, strict=True),
+        *zip(["dog"] * 4, (26, 25, 24, 23), fates, strict=True),
     ]
     assert all(one.of == 30 and one.coarse for one in found)
     assert found[1].label_score < 0.5 < found[2].label_score
@@ -159,28 +153,9 @@ def test_borderline_examples_lie_on_both_sides_of_the_cut() -> None:
 
 def test_photographs_are_jpegs_and_small_pictures_exact() -> None:
     noise = np.random.default_rng(0).integers(0, 256, (300, 200, 4), np.uint8)
-    for pixels, kind in (
-        (noise[:8, :8, :3], "png"),
-        (noise[..., :3], "jpeg"),
-        (noise[..., 0], "jpeg"),
-        (noise, "png"),  # a JPEG has no transparency
-    ):
+    photographs = (noise[..., :3], "jpeg"), (noise[..., 0], "jpeg")
+    for pixels, kind in (*photographs, (noise[:8, :8, :3], "png"), (noise, "png")):  # a JPEG has no transparency
         assert embedded(Image.fromarray(pixels)).startswith(f"data:image/{kind}")
-
-
-def test_a_gallery_shows_the_whole_picture_as_long_as_its_file_is_there(tmp_path: Path) -> None:
-    """The network sees a small square; what is wrong with a label may be beside it."""
-    file = tmp_path / "wide.png"
-    Image.new("RGB", (600, 300), "red").save(file)
-    data = replace(pictures(np.zeros((2, 32, 32, 3), np.uint8), np.zeros(2, int)), sources=[str(file)] * 2)
-    shown = thumbnail(data, 1, LONGEST_SIDE)
-    assert shown is not None
-    assert shown.size == (LONGEST_SIDE, LONGEST_SIDE // 2)
-    assert shown.getpixel((0, 0)) == (255, 0, 0)
-    file.unlink()
-    shown = thumbnail(data, 1, LONGEST_SIDE)
-    assert shown is not None
-    assert shown.size == (32, 32)
 
 
 def test_the_class_table_has_margin_cutoff_and_plot(result: Run) -> None:
@@ -237,32 +212,6 @@ def test_pages_without_much_to_say(result: Run) -> None:
     assert "10 examples never seen" in said
 
 
-def test_equal_scores_can_be_drawn() -> None:
-    data, rows = pictures(np.zeros((5, 2, 2, 1), np.uint8), np.zeros(5, int)), np.arange(5)
-    run = run_of(data, [part_of(data, "train", rows, np.ones(5), 0.2)], np.zeros(5), np.ones(5))
-    assert score_histogram(run.examples, rows).startswith("<svg")
-
-
-def test_estimates_stand_with_their_intervals() -> None:
-    rng = np.random.default_rng(0)
-    truth = np.arange(400) % 2
-    labels = np.where(rng.random(400) < 0.2, 1 - truth, truth)
-    g = np.where(truth == 1, 0.95, 0.05) + rng.uniform(-0.04, 0.04, 400)
-    found = estimate(np.column_stack([1 - g, g]), labels, classes=[0, 1])
-    data = Dataset(np.zeros((400, 2), np.float32), labels, ("cat", "dog"))
-    part = part_of(data, "train", np.arange(400), 1 - g, found.noise_rate)
-    run = run_of(data, [part], truth, g, noise=found)
-    run.verdict = judge(run.examples.labelled("train"), found)
-    (whole,) = table_rows(run)
-    _, low, high = found.overall
-    assert whole.interval == (low, high)
-    assert low < whole.noise_rate < high
-    said = Reader(page(run)).said
-    figure = f"{100 * low:.0f} % to {100 * high:.0f} % {100 * whole.noise_rate:.1f} %"
-    assert f"of the labels are wrong: {figure}" in said
-    assert f"{100 * found.low[0]:.0f}–{100 * found.high[0]:.0f}" in said
-
-
 def test_likely_wrong_ones_that_look_right_are_explained(result: Run) -> None:
     assert "above 0.5" not in page(result)
     score = np.where(result.examples.likely_wrong, 0.99, result.examples.label_score)
@@ -270,12 +219,25 @@ def test_likely_wrong_ones_that_look_right_are_explained(result: Run) -> None:
     assert "2 labels of the likely wrong have label scores above 0.5: by the answers probably right" in page(result)
 
 
+def test_estimates_stand_with_their_intervals(estimated: Run) -> None:
+    (whole,) = table_rows(estimated)
+    found = estimated.noise
+    assert isinstance(found, NoiseModel)
+    _, low, high = found.overall
+    assert whole.interval == (low, high)
+    assert low < whole.noise_rate < high
+    said = Reader(page(estimated)).said
+    figure = f"{100 * low:.0f} % to {100 * high:.0f} % {100 * whole.noise_rate:.1f} %"
+    assert f"of the labels are wrong: {figure}" in said
+    assert f"{100 * found.low[0]:.0f}–{100 * found.high[0]:.0f}" in said
+
+
 def test_what_a_person_answered_for_is_not_shown_as_suspicious_again(result: Run) -> None:
-    shown = gallery(result)
-    asked = shown[0].shown[0]
-    row = result.dataset.ids.index(asked.id)
+    before = gallery(result)
+    asked = before[0].shown[0].id
+    row = result.dataset.ids.index(asked)
     result.examples = result.examples.answered({row: int(result.dataset.labels[row])})
     again = gallery(result)
-    assert asked.id not in [one.id for suspects in again for one in suspects.shown]
-    assert sum(one.likely_wrong for one in again) == sum(one.likely_wrong for one in shown) - 1
-    assert asked.id not in [one.id for one in borderline(result)]
+    suspicious = [one.id for suspects in again for one in suspects.shown]
+    assert asked not in [*suspicious, *(one.id for one in borderline(result))]
+    assert sum(one.likely_wrong for one in again) == sum(one.likely_wrong for one in before) - 1

@@ -32,7 +32,7 @@ _TRAIN = re.compile(r"^def train\(", re.MULTILINE)
 
 def names() -> tuple[str, ...]:
     """The methods there are, by the files in this folder; none is loaded, so that help is quick."""
-    return tuple(sorted(name for name in _files() if _is_method(name)))
+    return tuple(sorted(one.name for one in pkgutil.iter_modules(__path__) if _TRAIN.search(_source(one.name))))
 
 
 def get(name: str) -> ModuleType:
@@ -42,18 +42,13 @@ def get(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name}")
 
 
-def sound() -> list[str]:
+def sound() -> dict[str, ModuleType]:
     """Those that can be loaded: a broken one stops only who asks for it."""
-    found = []
+    found = {}
     for name in names():
         with suppress(Exception):
-            found.append(get(name).__name__.rpartition(".")[2])
+            found[name] = get(name)
     return found
-
-
-def called(name: str) -> str:
-    """A method as the paper writes it."""
-    return str(getattr(get(name), "NAME", name)) if name in names() else name
 
 
 class Facts(NamedTuple):
@@ -71,29 +66,19 @@ def described() -> list[Facts]:
     return [_facts(name) for name in names()]
 
 
-def _facts(name: str) -> Facts:
-    tree = ast.parse(_source(name))
-    said: dict[str, Any] = {
-        target.id: node.value.value
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    first = (ast.get_docstring(tree) or "").partition("\n")[0]
-    return Facts(name, said.get("NAME", name), first, said.get("NEEDS", "noise rate"), said.get("COSTS", "not said"))
+def called(name: str) -> str:
+    """A method as the paper writes it."""
+    return _facts(name).called if name in names() else name
 
 
 def needs(name: str) -> str | None:
     """What a method must be told of the noise."""
-    found: str | None = getattr(get(name), "NEEDS", "noise rate")
-    return found
+    return _facts(name).needs
 
 
 def refuse(name: str, settings: Any) -> None:
     """An InputError where a method cannot take these settings."""
-    if hasattr(get(name), "refuse"):
-        get(name).refuse(settings)
+    getattr(get(name), "refuse", lambda _: None)(settings)
 
 
 def train(name: str, task: Any, settings: Any, noise: Any) -> Any:
@@ -106,12 +91,17 @@ def train(name: str, task: Any, settings: Any, noise: Any) -> Any:
     return get(name).train(task, settings, noise)
 
 
-def _files() -> set[str]:
-    return {module.name for module in pkgutil.iter_modules(__path__)}
-
-
-def _is_method(name: str) -> bool:
-    return _TRAIN.search(_source(name)) is not None
+def _facts(name: str) -> Facts:
+    tree = ast.parse(_source(name))
+    said: dict[str, Any] = {
+        target.id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    first = (ast.get_docstring(tree) or "").partition("\n")[0]
+    return Facts(name, said.get("NAME", name), first, said.get("NEEDS", "noise rate"), said.get("COSTS", "not said"))
 
 
 def _source(name: str) -> str:

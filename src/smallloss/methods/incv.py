@@ -59,15 +59,14 @@ class OnSelected(co_teaching.CoTeaching):
         beside = min(self.batch * n // len(self.examples), self.batch // 2) if epoch >= self.joined else 0
         order = self.candidates[self.task.draws.permutations(f"{self.name}/candidates", [epoch], n)[0]]
         for plan in super().plan(epoch):
-            if beside and plan.size == self.batch:
-                plan = plan.joined(self.seen(epoch, order[: plan.steps * beside].view(-1, beside)))
-            yield plan
+            joins = beside and plan.size == self.batch
+            yield plan.joined(self.seen(epoch, order[: plan.steps * beside].view(-1, beside))) if joins else plan
 
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Rounds need no state: those that a stopped run has finished come from their checkpoints."""
-    labels, rate = task.dataset.labels, np.nan
-    S, C, said = NOBODY, task.train, np.zeros((len(labels), task.classes))
+    labels, rate, S, C = task.dataset.labels, np.nan, NOBODY, task.train
+    said = np.zeros((len(labels), task.classes))
     for r in range(settings.own["incv"].rounds):
         if len(C) < 2:
             break
@@ -87,8 +86,8 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
             S, C = np.union1d(S, judged[agrees]), np.setdiff1d(C, np.union1d(gone, judged[agrees]))
     fitted, ledger = fit(task, OnSelected(task, S, C, settings, rate)), warm_up(task, settings).ledger
     selection, score = chosen(task, settings, 1 - said[np.arange(len(labels)), labels], ~np.isin(task.train, S))
-    folds = tuple(stage for name, stage in task.finished.items() if name.startswith("incv_"))
-    return Learned("incv", fitted, selection, score, "predictions by cross-validation", ledger, folds)
+    before = tuple(stage for name, stage in task.finished.items() if name.startswith("incv_"))
+    return Learned("incv", fitted, selection, score, "predictions by cross-validation", ledger, before)
 
 
 def rate_of(agreement: float, classes: int) -> float:

@@ -55,9 +55,9 @@ class MixMatchSettings(Knobs):
         """The epoch after which the second look happens."""
         return max(0, round(self.look_at * epochs) - 1)
 
-    def score_from(self, epochs: int) -> int:
-        """Scores of the second half of the way to the second look onwards: before, the network is unformed."""
-        return self.look_epoch(epochs) // 2
+    def scored_epochs(self, epochs: int) -> range | None:
+        """From the second half of the way to the second look onwards: before, the network is unformed."""
+        return range(self.look_epoch(epochs) // 2, epochs) if self.rounds > 1 else None
 
 
 class WeightedMixMatch(Objective):

@@ -2,7 +2,7 @@
 
 from smallloss.engine.task import Task
 from smallloss.methods.settings import CPU, FAST, PAPER, Settings
-from smallloss.methods.small_loss import Learned, choose, retrain, warm_up
+from smallloss.methods.small_loss import Learned, choose, rank, retrain, warm_up
 from smallloss.noise.model import NoiseModel
 
 NAME = "RSL"
@@ -14,9 +14,7 @@ RECIPES = {"paper": PAPER, "fast": FAST, "cpu": CPU}
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Algorithm 1, whole."""
     stage1 = warm_up(task, settings)  # lines 1-7
-    assert stage1.ledger is not None
-    score = stage1.ledger.score(settings.criterion.score)
+    score, evidence = rank(stage1, settings)
     selection = choose(task, settings, noise, score)  # lines 8-14
     final = retrain(task, settings, task.train[task.learnt(selection.mask)])  # line 15
-    evidence = f"{settings.criterion.score_in_words} while learning from all labels"
     return Learned("rsl", final, selection, score, evidence, stage1.ledger, (stage1,))

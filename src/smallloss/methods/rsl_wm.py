@@ -11,7 +11,7 @@ from smallloss.engine.task import Task
 from smallloss.errors import InputError
 from smallloss.methods.mixmatch import MixMatchSettings, WeightedMixMatch
 from smallloss.methods.settings import CPU, FAST, PAPER, Settings
-from smallloss.methods.small_loss import Learned, choose, refuse_one_module, warm_up
+from smallloss.methods.small_loss import Learned, choose, rank, refuse_one_module, warm_up
 from smallloss.noise.model import NoiseModel
 
 NAME = "RSL_WM"
@@ -61,28 +61,23 @@ def refuse(settings: Settings) -> None:
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """D_sel_WM = Weighted_MixMatch(D_sel, D_u): Algorithm 1 with its last line replaced."""
     stage1 = warm_up(task, settings)
-    assert stage1.ledger is not None
-    score = stage1.ledger.score(settings.criterion.score)
+    score, evidence = rank(stage1, settings)
     selection = choose(task, settings, noise, score)
 
     recipe, how = settings.recipe("rsl_wm"), settings.own["mixmatch"]
-    looks_again = how.rounds > 1
-    ledger = LossLedger(len(task.dataset)) if looks_again else None
-    record = range(how.score_from(recipe.epochs), recipe.epochs) if looks_again else None
+    ledger = LossLedger(len(task.dataset)) if how.rounds > 1 else None
 
     def look_again(ledger: LossLedger) -> Selection:
         return choose(task, settings, noise, ledger.score(settings.criterion.score), beta=how.second_beta)
 
     objective = WeightedMixMatch(task, "rsl_wm", selection, recipe, settings.last_net, how, look_again)
     first = objective.weight.numpy().copy()
-    final = fit(task, objective, ledger=ledger, record=record)
+    final = fit(task, objective, ledger=ledger, record=how.scored_epochs(recipe.epochs))
     last = objective.weight.numpy()
     if final.ledger is None:
-        evidence = f"{settings.criterion.score_in_words} while learning from all labels"
         return Learned("rsl_wm", final, _told(selection, first, last), score, evidence, stage1.ledger, (stage1,))
     # The semi-supervised network has seen right labels almost alone: its losses are the better evidence.
-    evidence = f"{settings.criterion.score_in_words} while learning from what was kept (second look)"
-    score = final.ledger.score(settings.criterion.score)
+    score, evidence = rank(final, settings, "learning from what was kept (second look)")
     told = _told(look_again(final.ledger), first, last)
     return Learned("rsl_wm", final, told, score, evidence, final.ledger, (stage1,), how.second_beta)
 

@@ -124,7 +124,8 @@ def get_preset(name: str) -> Settings:
     recipes, own = dict(begun.recipes), dict(begun.own)
     for method in methods.sound():
         its_recipes, its_own = _declared(method, name)
-        recipes, own = recipes | its_recipes, own | its_own
+        recipes |= its_recipes
+        own |= its_own
     return replace(begun, recipes=recipes, own=own)
 
 
@@ -140,8 +141,12 @@ def _declared(method: str, preset: str) -> tuple[dict[str, Recipe], dict[str, Kn
 
 def groups_of(method: str) -> set[str]:
     """The groups of settings that a run of a method uses; retraining on corrected labels goes by the recipe of RSL."""
-    recipes, own = _declared(method, "cpu")
-    return {STAGE1, "rsl", *recipes, *own}
+    return {STAGE1, "rsl"} | _groups(method)
+
+
+def _groups(method: str) -> set[str]:
+    """Those that its file declares."""
+    return {name for part in _declared(method, "cpu") for name in part}
 
 
 def settings_for(
@@ -190,8 +195,8 @@ def _fitted(settings: Settings, tried: Settings, n: int, asked: Collection[str])
     """
     recipes, sound = dict(settings.recipes), methods.sound()
     for stage, recipe in recipes.items():
-        follows = getattr(methods.get(stage), "follows", None) if stage in sound else None
-        free = {name for name in (_FITTED if follows is None else follows(settings)) if f"{stage}.{name}" not in asked}
+        follows = getattr(sound.get(stage), "follows", lambda _: _FITTED)(settings)
+        free = {name for name in follows if f"{stage}.{name}" not in asked}
         recipes[stage] = replace(recipe, **_fit(recipe, tried.recipe(stage).batch, n, free))
     return replace(settings, recipes=recipes)
 
@@ -234,14 +239,12 @@ def _require_inside(head: str, rest: str, known: Collection[str]) -> None:
 
 def idle(changes: Mapping[str, Any], method: str) -> list[str]:
     """A sentence for each setting that belongs to another method, and so changes nothing in a run of this one."""
-    owners: dict[str, list[str]] = {}
-    for one in methods.sound():
-        for group in {name for part in _declared(one, "cpu") for name in part}:
-            owners.setdefault(group, []).append(one)
-    others = {name: owners.get(name.partition(".")[0], [method]) for name in changes}
-    return [
-        f"The setting {name} changes nothing here: it belongs to --method {sorted(them, key=name.startswith)[-1]}, "
-        f"and this is {method}."
-        for name, them in others.items()
-        if method not in them
-    ]
+    said = []
+    for name in changes:
+        owners = [one for one in methods.sound() if name.partition(".")[0] in _groups(one)]
+        if owners and method not in owners:
+            owner = sorted(owners, key=name.startswith)[-1]
+            said.append(
+                f"The setting {name} changes nothing here: it belongs to --method {owner}, and this is {method}."
+            )
+    return said

@@ -45,17 +45,14 @@ class Learned:
 
 def try_nets(task: Task, settings: Settings) -> None:
     """Refuse now a network that a later stage could not train."""
-    new_network(task, settings.net, "tried")
-    if settings.last_net is not settings.net:
-        new_network(task, settings.last_net, "tried")
+    for net in (settings.net, settings.last_net):
+        new_network(task, net, "tried")
 
 
 def try_views(task: Task, settings: Settings, method: str) -> None:
     """Refuse now pictures that a later stage could not crop."""
-    if not task.dataset.is_image:
-        return
     _, *size = task.dataset.in_shape
-    for name in ("stage1", method):
+    for name in ("stage1", method) if task.dataset.is_image else ():
         try:
             settings.recipe(name).augmentation(flip=False).require_room((size[0], size[1]))
         except InputError as error:
@@ -75,12 +72,17 @@ def two_networks(method: str) -> Callable[[Settings], None]:
 
 def warm_up(task: Task, settings: Settings) -> Fitted:
     """Lines 1-7: E epochs on the noisy labels; after each, every example's loss goes into the ledger."""
-    if "stage1" in task.finished:
-        return task.finished["stage1"]
-    objective = Supervised(task, "stage1", task.train, settings.recipe("stage1"), settings.net)
-    record = settings.criterion.scored_epochs(settings.recipe("stage1").epochs)
-    task.finished["stage1"] = fitted = fit(task, objective, ledger=LossLedger(len(task.dataset)), record=record)
-    return fitted
+    if "stage1" not in task.finished:
+        objective = Supervised(task, "stage1", task.train, settings.recipe("stage1"), settings.net)
+        record = settings.criterion.scored_epochs(objective.recipe.epochs)
+        task.finished["stage1"] = fit(task, objective, ledger=LossLedger(len(task.dataset)), record=record)
+    return task.finished["stage1"]
+
+
+def rank(fitted: Fitted, settings: Settings, when: str = "learning from all labels") -> tuple[np.ndarray, str]:
+    """What ranks: the score that the settings name, of the epochs that a stage kept; and that in words."""
+    assert fitted.ledger is not None
+    return fitted.ledger.score(settings.criterion.score), f"{settings.criterion.score_in_words} while {when}"
 
 
 def choose(

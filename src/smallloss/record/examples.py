@@ -69,33 +69,22 @@ class Examples:
         probability: np.ndarray | None = None, seen_instead: np.ndarray | None = None,
     ) -> "Examples":  # fmt: skip
         """As the parts were selected. seen_instead: what the method's network takes the likely wrong ones for."""
-        nothing = np.zeros(len(data))
-        blank = cls(
+        return cls(
             classes=tuple(map(as_cell, data.classes)), ids=data.ids, label=data.labels, predicted=predicted,
-            suggested=predicted if seen_instead is None else seen_instead, split=nothing, reason=nothing,
-            label_score=nothing, score=nothing, mean_loss=mean_loss, rank=nothing, quota=nothing, cutoff=nothing,
-            weight=nothing, probability=probability, true=data.true_labels, unreadable=data.unreadable,
-            values=data.values,
-        )  # fmt: skip
-        return blank.ranked(parts)
+            suggested=predicted if seen_instead is None else seen_instead, mean_loss=mean_loss,
+            probability=probability, true=data.true_labels, unreadable=data.unreadable, values=data.values,
+            **_as_selected(parts, len(data)),
+        )._telling()  # fmt: skip
 
     def ranked(self, parts: Sequence[Part]) -> "Examples":
-        """The same examples as other parts were selected. What they are taken for is suggested of the likely wrong."""
-        n = len(self)
-        split, reason = np.full(n, SPLITS.index(""), np.int8), np.full(n, NEVER_SEEN, np.int8)
-        columns: dict[str, Any] = {name: np.full(n, np.nan) for name in ("label_score", "score", "cutoff")}
-        columns |= {"rank": np.zeros(n, np.int32), "quota": np.zeros(n, np.int32), "weight": np.zeros(n, np.float32)}
-        for part in parts:
-            chosen, k = part.selection, part.selection.class_index
-            split[part.index], reason[part.index] = SPLITS.index(part.split), chosen.reason_code
-            for name, values in (
-                ("label_score", chosen.label_score), ("score", chosen.score), ("cutoff", chosen.cutoff[k]),
-                ("rank", chosen.rank_in_class), ("quota", chosen.quota.num[k]), ("weight", chosen.weight),
-            ):  # fmt: skip
-                columns[name][part.index] = values
+        """The same examples as other parts were selected."""
+        return replace(self, **_as_selected(parts, len(self)))._telling()
+
+    def _telling(self) -> "Examples":
+        """What they are taken for is suggested of the likely wrong alone, and where it is not their own label."""
         seen = np.where(self.suggested >= 0, self.suggested, self.predicted)
-        told = (reason == LIKELY_WRONG) & (seen >= 0) & (seen != self.label)
-        return replace(self, split=split, reason=reason, suggested=np.where(told, seen, NOBODY), **columns)
+        told = self.likely_wrong & (seen >= 0) & (seen != self.label)
+        return replace(self, suggested=np.where(told, seen, NOBODY))
 
     def __len__(self) -> int:
         return len(self.label)
@@ -226,6 +215,25 @@ class Examples:
             answer=_answers(found, coded) if "audit_answer" in has else None,
             true=coded("true_label") if "true_label" in has else None, unreadable=_unreadable(table), **values,
         )  # fmt: skip
+
+
+def _as_selected(parts: Sequence[Part], n: int) -> dict[str, Any]:
+    """The columns of n examples that their parts were given by a selection; nothing is said of those in no part."""
+    columns: dict[str, Any] = {
+        "split": np.full(n, SPLITS.index(""), np.int8), "reason": np.full(n, NEVER_SEEN, np.int8),
+        **{name: np.full(n, np.nan) for name in ("label_score", "score", "cutoff")},
+        "rank": np.zeros(n, np.int32), "quota": np.zeros(n, np.int32), "weight": np.zeros(n, np.float32),
+    }  # fmt: skip
+    for part in parts:
+        one, k = part.selection, part.selection.class_index
+        found = {
+            "split": SPLITS.index(part.split), "reason": one.reason_code, "label_score": one.label_score,
+            "score": one.score, "cutoff": one.cutoff[k], "rank": one.rank_in_class, "quota": one.quota.num[k],
+            "weight": one.weight,
+        }  # fmt: skip
+        for name, values in found.items():
+            columns[name][part.index] = values
+    return columns
 
 
 def _answers(table: Any, coded: Callable[[str], np.ndarray]) -> np.ndarray:

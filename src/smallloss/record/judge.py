@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from smallloss import __version__
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
 from smallloss.criterion.settings import Criterion
 from smallloss.data.dataset import Dataset
-from smallloss.noise import verdict
 from smallloss.noise.answers import PROMISE
 from smallloss.noise.choose import select_by
 from smallloss.noise.model import NoiseModel
+from smallloss.noise.verdict import judge as judge_noise
 from smallloss.record.examples import HELD_OUT, TRAIN, Examples, Part
 from smallloss.record.run import Run
 
@@ -28,6 +29,18 @@ class Evidence:
     predicted: np.ndarray | None = None  # codes, by the classifier that is left behind; -1 for none
     probability: np.ndarray | None = None  # of what is predicted
     seen_instead: np.ndarray | None = None  # what the likely wrong are taken for, where that is not what is predicted
+
+
+def made_of(
+    dataset: Dataset, place: Mapping[str, Any], noise: NoiseModel, pins: Mapping[int, int]
+) -> dict[str, Any]:  # fmt: skip
+    """What config.json says first of any run. place: the source and the label of the data, and whatever else it has."""
+    return {
+        "version": __version__,
+        "data": {"name": dataset.name, "fingerprint": dataset.fingerprint(), "examples": len(dataset), **place},
+        "noise": noise.as_told(),
+        "corrections": sorted(pins.items()),
+    }
 
 
 def select_rows(
@@ -58,17 +71,18 @@ def judge(
     pins: Mapping[int, int] | None = None, notes: list[str] | None = None, **more: Any,
 ) -> Run:  # fmt: skip
     """The run of it. config: what config.json says; more: what was measured beside, by the names of `Run`."""
-    nobody = np.full(len(dataset), -1)
+    predicted = np.full(len(dataset), -1) if evidence.predicted is None else evidence.predicted
     examples = Examples.of(
-        dataset, parts, nobody if evidence.predicted is None else evidence.predicted, evidence.ledger.mean_loss,
-        evidence.probability, evidence.seen_instead,
-    )  # fmt: skip
+        dataset, parts, predicted, evidence.ledger.mean_loss, evidence.probability, evidence.seen_instead
+    )
     train = parts[0].selection
+    verdict = judge_noise(train, noise, promise=config.get("promise", PROMISE))
+    parts = [replace(parts[0], selection=replace(train, verdict=verdict)), *parts[1:]]
     return Run(
         examples=examples.answered(pins or {}),
         noise_rate=np.asarray(train.quota.noise_rate, np.float64),
         evidence=evidence.words,
-        verdict=verdict.judge(train, noise, promise=config.get("promise", PROMISE)),
+        verdict=verdict,
         settings=config,
         notes=[*(notes or []), *train.notes],
         noise=noise,

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -106,24 +106,16 @@ class Run:
 
     def write(self, folder: Path, features: np.ndarray | None = None) -> None:
         """All that is neither config.json nor a page nor a network. features: what answers will teach by."""
-        (train,) = (part for part in self.parts if part.split == TRAIN)
-        chosen = train.selection
+        chosen = self.parts[0].selection
         if self.ledger is not None:
             self.ledger.save(folder / _LEDGER)
-        write_npz(
-            folder / SELECTION,
-            {
-                "index": train.index,
-                "selected": chosen.mask,
-                "weight": chosen.weight,
-                "is_label_issue": chosen.is_label_issue,
-                "rank_in_class": chosen.rank_in_class,
-                "label_score": chosen.label_score,
-                "classes": np.array(self.examples.classes),
-                "quota": chosen.quota.num,
-                "noise_rate": np.asarray(chosen.quota.noise_rate, dtype=np.float64),
-            },
-        )
+        facts = {
+            "index": self.parts[0].index, "selected": chosen.mask, "weight": chosen.weight,
+            "is_label_issue": chosen.is_label_issue, "rank_in_class": chosen.rank_in_class,
+            "label_score": chosen.label_score, "classes": np.array(self.examples.classes),
+            "quota": chosen.quota.num, "noise_rate": self.noise_rate,
+        }  # fmt: skip
+        write_npz(folder / SELECTION, facts)
         if self.estimate is not None:
             write_json(folder / _ESTIMATE, self.estimate.to_dict())
         if features is not None:  # and what an audit writes anew elsewhere
@@ -144,21 +136,23 @@ class Run:
 
     def shown_with(self, dataset: Dataset) -> "Run":
         """With the originals of its examples, which `require` took for the same; labels and truths stay the run's."""
+        return replace(self, dataset=dataset.with_labels(self._labels_in(dataset)))
+
+    def _labels_in(self, dataset: Dataset) -> np.ndarray:
+        """The labels of the run as codes of the dataset; -1 where that has no such class."""
         code = {as_cell(name): k for k, name in enumerate(dataset.classes)}
-        labels = np.array([code[name] for name in self.examples.named(self.examples.label)], np.int64)
-        return replace(self, dataset=dataset.with_labels(labels))
+        return np.array([code.get(name, -1) for name in self.examples.classes], np.int64)[self.examples.label]
 
     def require(self, dataset: Dataset, folder: Path) -> None:
         """Refuse data that the run was not made from.
 
         The labels are taken from the run: those of a benchmark were corrupted after it was loaded.
         """
-        e, code = self.examples, {as_cell(name): k for k, name in enumerate(dataset.classes)}
-        labels = np.array([code.get(name, -1) for name in e.named(e.label)], dtype=np.int64)
-        same = [as_cell(name) for name in dataset.ids] == list(e.ids) and (labels >= 0).all()
+        labels, ids = self._labels_in(dataset), self.examples.ids
+        same = [as_cell(name) for name in dataset.ids] == list(ids) and (labels >= 0).all()
         if not same or dataset.with_labels(labels).fingerprint() != self.settings["data"]["fingerprint"]:
             raise InputError(
-                f"{dataset.name} is not the data that {folder} was made from: {_difference(dataset, e.ids)}. Put it "
+                f"{dataset.name} is not the data that {folder} was made from: {_difference(dataset, ids)}. Put it "
                 "back as it was, or name that data with --data."
             )
 
@@ -178,7 +172,8 @@ class Run:
         if (folder / _LEDGER).is_file():
             ledger = LossLedger.load(folder / _LEDGER)
             ledger.curves.start = saved["recorded_from"]
-        epochs = [json.loads(line) for line in _lines(folder / _METRICS)]
+        metrics = folder / _METRICS
+        epochs = [json.loads(one) for one in metrics.read_text("utf-8").splitlines()] if metrics.is_file() else []
         examples = Examples.read(folder / EXAMPLES, classes)
         noise = NoiseModel.read(config.get("noise", {}), found if found and "overall" in found else None, classes)
         if "verdict" in saved:
@@ -186,22 +181,14 @@ class Run:
         else:
             verdict = judge(examples.labelled(TRAIN), noise)
         return cls(
-            examples=examples,
-            noise_rate=selected["noise_rate"],
-            evidence=saved.get("evidence", ""),
-            verdict=verdict,
+            examples, selected["noise_rate"], saved.get("evidence", ""), verdict, config,
             accuracies=[_unpacked(one) for one in saved["accuracies"]],
             accuracy_on=saved.get("accuracy_on", ""),
             history=[row for stage in saved["stages"] for row in epochs if row["stage"] == stage],
-            settings=config,
-            notes=saved.get("notes", []),
-            noise=noise,
-            ledger=ledger,
-            shipped=None if saved["shipped"] is None else Shipped(*saved["shipped"]),
-            dataset=dataset,
-            by_hand=saved.get("by_hand", ""),
-            rates=saved.get("rates"),
-        )
+            notes=saved.get("notes", []), noise=noise, ledger=ledger,
+            shipped=saved["shipped"] and Shipped(*saved["shipped"]),
+            dataset=dataset, by_hand=saved.get("by_hand", ""), rates=saved.get("rates"),
+        )  # fmt: skip
 
 
 def data_of_run(folder: Path) -> Dataset | None:
@@ -228,31 +215,20 @@ def _json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
-def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-
-
 def _packed(found: Accuracy) -> dict[str, Any]:
     """As JSON can say it; eight yes or no are a byte, written as text."""
-    plain = {item.name: getattr(found, item.name) for item in fields(Accuracy) if item.name not in _TIMES}
-    return plain | {name: _as_text(plain[name]) for name in _MANY}
-
-
-def _as_text(answers: np.ndarray | None) -> Any:
-    if answers is None:
-        return None
-    bits = np.packbits(np.asarray(answers, bool))
-    return {"of": len(answers), "base64": base64.b64encode(bits.tobytes()).decode("ascii")}
+    plain = {name: value for name, value in vars(found).items() if name not in _TIMES}
+    for name in _MANY:
+        if plain[name] is not None:
+            bits = np.packbits(np.asarray(plain[name], bool)).tobytes()
+            plain[name] = {"of": len(plain[name]), "base64": base64.b64encode(bits).decode("ascii")}
+    return plain
 
 
 def _unpacked(saved: Mapping[str, Any]) -> Accuracy:
-    true = None if saved["true"] is None else TrueAccuracy(*saved["true"])
-    many = {name: _answers(saved[name]) for name in _MANY}
-    return Accuracy(**dict(saved) | many | {"true": true, "seconds": float("nan")})
-
-
-def _answers(saved: Mapping[str, Any] | None) -> np.ndarray | None:
-    if saved is None:
-        return None
-    bits = np.frombuffer(base64.b64decode(saved["base64"]), np.uint8)
-    return np.unpackbits(bits, count=saved["of"]).astype(bool)
+    more = {"true": saved["true"] and TrueAccuracy(*saved["true"]), "seconds": float("nan")}
+    for name in _MANY:
+        if (packed := saved[name]) is not None:
+            bits = np.frombuffer(base64.b64decode(packed["base64"]), np.uint8)
+            more[name] = np.unpackbits(bits, count=packed["of"]).astype(bool)
+    return Accuracy(**dict(saved) | more)

@@ -1,7 +1,7 @@
 """The main job, from noisy labels to a run folder: train, judge, select, learn, report."""
 
 import platform
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 import torch
 
-import smallloss
 from smallloss import methods
+from smallloss.criterion.labels import alike_note
 from smallloss.criterion.selection import Selection
+from smallloss.data import source
 from smallloss.engine import checkpoint
 from smallloss.engine.device import pick_device, put_back
 from smallloss.engine.last_layer import features as features_of
 from smallloss.engine.progress import Progress
 from smallloss.engine.scoring import outputs
-from smallloss.engine.stage import Fitted
 from smallloss.engine.task import Task
 from smallloss.errors import InputError, TooFewError
 from smallloss.files import place
 from smallloss.knobs import said_again, whole
 from smallloss.methods.cross import learn_noise
 from smallloss.methods.settings import Settings, idle, settings_for
-from smallloss.methods.small_loss import Learned, choose, retrain_relabelled, try_nets, try_views
+from smallloss.methods.small_loss import Learned, choose, rank, retrain_relabelled, try_nets, try_views
 from smallloss.models.ensemble import Ensemble
 from smallloss.noise.accuracy import TrueAccuracy, without_answers
 from smallloss.noise.model import NoiseModel
@@ -33,56 +33,48 @@ from smallloss.noise.verdict import require_promise
 from smallloss.record import judge as judging
 from smallloss.record.examples import Part
 from smallloss.record.folder import RunFolder
-from smallloss.record.judge import Evidence, judge
+from smallloss.record.judge import Evidence, judge, made_of
 from smallloss.record.run import RELABELLED, Accuracy
 from smallloss.report.compare import SHIP, choose_shipped
 from smallloss.run.clean import CleanRun, clean
 from smallloss.run.explain import choices, say
 from smallloss.run.files import net_name, plain_settings, write_duplicates, write_run
-from smallloss.run.known_noise import given_noise
-from smallloss.run.prepare import Ready, as_seen, dataset_of, make_ready, place_of, refuse_early
+from smallloss.run.prepare import Ready, as_seen, dataset_of, make_ready, refuse_early
 
 BASELINE = "cross_entropy"
-ByTrueLabels = Callable[[np.ndarray, np.ndarray], TrueAccuracy | None]  # of rows and their predictions
 
 
 @put_back()
 def start(asked: dict[str, Any]) -> CleanRun:
     """Everything that `clean` was asked, by name: refuse what is wrong, say what is chosen, train, judge, write."""
-    data, out, backbone, method = asked["data"], asked["out"], asked["backbone"], asked["method"]
+    data, out, method = asked["data"], asked["out"], asked["method"]
     methods.get(method)
     where = pick_device(asked["device"])
-    seed, workers = whole(asked["seed"], "seed"), whole(asked["workers"], "workers")
-    changes = asked["settings"] = dict(asked["settings"] or {})
+    asked |= {name: whole(asked[name], name) for name in ("seed", "workers")}
+    asked["settings"] = changes = dict(asked["settings"] or {})
     if asked["ship"] not in SHIP:
         raise InputError(f"There is no ship={asked['ship']!r}; choose best or method.")
     require_promise(asked["promise"])
-    preset, net, epochs = asked["preset"], asked["net"], asked["epochs"]
-    files = {f"--{name}": asked[name] for name in ("transition", "corrections")}
-    refuse_early(data, out, preset, where.type, net, epochs, changes, files)
+    refuse_early(asked, where)
     folder = None if out is None else Path(out)
     loaded = dataset_of(data, asked["label"], asked["labels"])
-    dataset, fill, seen = as_seen(loaded, asked["features"], backbone, where, folder)
-    chosen = settings_for(preset, where.type, dataset, net=net, epochs=epochs, changes=changes)
+    dataset, fill, seen = as_seen(loaded, asked["features"], asked["backbone"], where, folder)
+    chosen = settings_for(
+        asked["preset"], where.type, dataset, net=asked["net"], epochs=asked["epochs"], changes=changes
+    )
     methods.refuse(method, chosen)
-    given = given_noise(asked["noise_rate"], asked["transition"], asked["prior"], dataset.classes)
-    ready = make_ready(
-        dataset, given, asked["noise"], asked["corrections"], asked["protocol"], seed,
-        is_demo=isinstance(data, str) and data == "digits", estimate=asked["estimate"], writes=out is not None,
-    )  # fmt: skip
-    task = Task(
-        ready.dataset, ready.train, ready.checks, seed=seed, device=where, path=asked["path"], workers=workers,
-        deterministic=asked["deterministic"], pins=ready.pins,
-    )  # fmt: skip
+    ready = make_ready(asked, dataset, where)
+    task = ready.task
     _refuse_now(task, chosen, method, ready.noise)
     ready.notes += idle(changes, method)
-    config = _config(task, ready, chosen, method, {"source": place_of(data), "label": asked["label"], **seen})
+    place_of = source.place_of(data) if isinstance(data, str | Path) else None  # arrays have none
+    config = _config(ready, chosen, method, {"source": place_of, "label": asked["label"], **seen})
     config |= {"options": said_again(clean, asked), "promise": asked["promise"]}
     if isinstance(asked["transition"], str | Path):
         config["given"] = ["--transition", str(place(asked["transition"]))]
     config["chosen"] = choices(task, chosen, ready.noise, accuracy_on=ready.accuracy_on, asked=asked)
-    if ready.alike:
-        config["chosen"]["labels"] = ready.alike[0]
+    if alike := alike_note(task.dataset.classes):
+        config["chosen"]["labels"] = alike[0]
     with nullcontext() if out is None else RunFolder(out, config) as task.folder:
         if task.folder is not None:
             _begin(task.folder, config, ready)
@@ -94,7 +86,7 @@ def start(asked: dict[str, Any]) -> CleanRun:
             fill(folder, task.progress)
             if task.folder is not None:
                 task.folder.start_metrics(checkpoint.committed_rows(task.folder.path))
-            return _run(task, method, chosen, ready, config, backbone, asked["ship"], relabel=asked["relabel"])
+            return _run(ready, chosen, config, asked)
 
 
 def _refuse_now(task: Task, settings: Settings, method: str, noise: NoiseModel) -> None:
@@ -104,22 +96,19 @@ def _refuse_now(task: Task, settings: Settings, method: str, noise: NoiseModel) 
     choose(task, settings, noise if noise.is_known else replace(noise, noise_rate=0.0), np.zeros(len(task.dataset)))
 
 
-def _config(task: Task, ready: Ready, settings: Settings, method: str, place: dict[str, Any]) -> dict[str, Any]:
+def _config(ready: Ready, settings: Settings, method: str, place: dict[str, Any]) -> dict[str, Any]:
     """What config.json says: all that makes this run and no other, and what it was made with."""
-    data = task.dataset
+    task = ready.task
     threads = {"threads": torch.get_num_threads()}  # another number sums in another order
     versions = {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
     return {
-        "version": smallloss.__version__,
-        "data": {"name": data.name, "fingerprint": data.fingerprint(), "examples": len(data), **place},
-        "noise": ready.noise.as_told(),
-        "corrections": sorted(task.pins.items()),
+        **made_of(task.dataset, place, ready.noise, task.pins),
         "method": method,
         "protocol": ready.protocol,
         "seed": task.seed,
         "device": task.device.type,
         "deterministic": task.deterministic,
-        "settings": plain_settings(settings, method, data),
+        "settings": plain_settings(settings, method, task.dataset),
         "versions": versions | threads,
     }
 
@@ -129,21 +118,11 @@ def _begin(folder: RunFolder, config: dict[str, Any], ready: Ready) -> None:
     if folder.changed:
         config["chosen"]["changed"] = f"on the way: {folder.changed}."
         ready.notes.append(f"Changed on the way: {folder.changed}.")
-    write_duplicates(folder, ready.dataset)
+    write_duplicates(folder, ready.task.dataset)
 
 
-def _run(
-    task: Task,
-    method: str,
-    settings: Settings,
-    ready: Ready,
-    config: dict[str, Any],
-    backbone: Any,
-    ship: str,
-    *,
-    relabel: bool,
-) -> CleanRun:
-    everywhere = np.arange(len(task.dataset))
+def _run(ready: Ready, settings: Settings, config: dict[str, Any], asked: Mapping[str, Any]) -> CleanRun:
+    task, method, everywhere = ready.task, asked["method"], np.arange(len(ready.task.dataset))
     everything = {BASELINE: methods.train(BASELINE, task, settings, ready.noise)}
     noise = ready.noise if ready.noise.is_known else learn_noise(task, settings, ready.noise)
     if method != BASELINE:
@@ -158,12 +137,11 @@ def _run(
     parts = parts_of(task, settings, noise, evidence)
     g = outputs(task, learned.fitted.network, task.dataset, everywhere)
     suggested = g.argmax(1)
-    if relabel:
+    if asked["relabel"]:
         wrong = task.train[parts[0].selection.is_label_issue]
         everything[RELABELLED] = retrain_relabelled(task, settings, wrong, suggested[wrong])
-    true = by_true_labels(task, parts[0].selection, noise)
-    accuracies = [accuracy_of(task, name, one, true) for name, one in everything.items()]
-    shipped = choose_shipped(accuracies, method, ship, "true" if ready.protocol == "paper" else "given")
+    accuracies = [accuracy_of(task, name, one, parts[0].selection, noise) for name, one in everything.items()]
+    shipped = choose_shipped(accuracies, method, asked["ship"], "true" if ready.protocol == "paper" else "given")
     final = learned if shipped is None else everything[shipped.method]
     if final is not learned:
         g = outputs(task, final.fitted.network, task.dataset, everywhere)
@@ -173,16 +151,15 @@ def _run(
         evidence.ledger, evidence.score, evidence.evidence, g.argmax(1), g.max(1),
         seen_instead=None if final is learned else suggested,
     )  # fmt: skip
+    stages = {name: stage for one in everything.values() for name, stage in one.stages.items()}
     result = judge(
         task.dataset, parts, seen, noise, config, pins=task.pins, notes=ready.notes, accuracies=accuracies,
-        accuracy_on=ready.accuracy_on, shipped=shipped,
-        history=[row for stage in stages_of(everything).values() for row in stage.history],
+        accuracy_on=ready.accuracy_on, shipped=shipped, history=[row for one in stages.values() for row in one.history],
     )  # fmt: skip
-    run = CleanRun(result, learned, final, None if task.folder is None else task.folder.path, backbone)
+    run = CleanRun(result, learned, final, None if task.folder is None else task.folder.path, asked["backbone"])
     if task.folder is not None:
         task.folder.add(options=config["options"], shipped=None if shipped is None else shipped._asdict())
-        taught_by = features_of(task, everything[BASELINE].fitted.network)
-        write_run(task.folder, result, run.classifier, taught_by)
+        write_run(task.folder, result, run.classifier, features_of(task, everything[BASELINE].fitted.network))
     return run
 
 
@@ -191,9 +168,7 @@ def _run(
 
 def judge_by_stage1(baseline: Learned, settings: Settings) -> Learned:
     """A method that keeps no ledger of its own is judged beside plain cross entropy's."""
-    assert baseline.ledger is not None
-    baseline.score = baseline.ledger.score(settings.criterion.score)
-    baseline.evidence = f"{settings.criterion.score_in_words} while learning from all labels"
+    baseline.score, baseline.evidence = rank(baseline.fitted, settings)
     return baseline
 
 
@@ -205,7 +180,10 @@ def parts_of(task: Task, settings: Settings, noise: NoiseModel, learned: Learned
     return judging.parts_of(task.dataset, task.train, train, learned.score, noise, how, task.pins)
 
 
-def accuracy_of(task: Task, name: str, learned: Learned, true: ByTrueLabels | None = None) -> Accuracy:
+def accuracy_of(
+    task: Task, name: str, learned: Learned, train: Selection | None = None, noise: NoiseModel | None = None
+) -> Accuracy:
+    """On the official test part or else by validation; by true labels too, as far as the noise can tell."""
     on = "test" if "test" in task.checks else "validation"
     fitted, at = learned.fitted, task.checks[on]
     predicted = outputs(task, fitted.network, at.dataset, at.index).argmax(1)
@@ -221,31 +199,25 @@ def accuracy_of(task: Task, name: str, learned: Learned, true: ByTrueLabels | No
         name, best, fitted.last[on], fitted.seconds, predicted == at.labels, f"{several}{net_name(learned.net)}", ten,
         agrees, called=methods.called(name),
     )  # fmt: skip
-    if true is not None and on == "validation":
-        found.true = true(at.index, predicted)
+    if train is not None and noise is not None and on == "validation":
+        found.true = by_true_labels(task, train, noise, at.index, predicted)
     return found
 
 
-def by_true_labels(task: Task, train: Selection, noise: NoiseModel) -> ByTrueLabels:
+def by_true_labels(
+    task: Task, train: Selection, noise: NoiseModel, rows: np.ndarray, predicted: np.ndarray
+) -> TrueAccuracy | None:
     """An estimate, by what is known of the noise; none where the truth is known, or nothing is told."""
-    more: dict[str, Any]
-    rates, classes = np.asarray(train.quota.noise_rate, np.float64), len(train.classes)
+    if task.dataset.true_labels is not None or noise.tells_nothing:
+        return None
+    rates, more = np.asarray(train.quota.noise_rate, np.float64), dict[str, Any]()
     if noise.is_estimated:
         assert noise.overall is not None
-        joint, more = noise.joint(), {"low": noise.overall[1]}
+        joint, more["low"] = noise.joint(), noise.overall[1]
     else:
-        share = np.bincount(train.class_index, minlength=classes) / len(train.class_index)
+        share = np.bincount(train.class_index, minlength=len(rates)) / len(train.class_index)
         joint = noise.joint(share if train.quota.prior is None else train.quota.prior)
-        more = {"upper": None if noise.upper is None else np.fmax(noise.upper, rates)}
-
-    def estimate(rows: np.ndarray, predicted: np.ndarray) -> TrueAccuracy | None:
-        if task.dataset.true_labels is not None or noise.tells_nothing:
-            return None
-        halves = None if noise.probabilities is None else noise.probabilities[:, rows].argmax(2)
-        return without_answers(task.dataset.labels[rows], predicted, rates, joint, halves=halves, **more)
-
-    return estimate
-
-
-def stages_of(everything: dict[str, Learned]) -> dict[str, Fitted]:
-    return {name: stage for learned in everything.values() for name, stage in learned.stages.items()}
+        more["upper"] = None if noise.upper is None else np.fmax(noise.upper, rates)
+    if noise.probabilities is not None:
+        more["halves"] = noise.probabilities[:, rows].argmax(2)
+    return without_answers(task.dataset.labels[rows], predicted, rates, joint, **more)

@@ -19,7 +19,7 @@ from smallloss.data.features import with_features
 from smallloss.data.protocol import hold_out, split
 from smallloss.data.told import read_corrections
 from smallloss.engine.embedding import Fill, embedded, no_fill
-from smallloss.engine.task import Check
+from smallloss.engine.task import Check, Task
 from smallloss.errors import InputError
 from smallloss.files import place
 from smallloss.methods.settings import settings_for
@@ -28,30 +28,24 @@ from smallloss.models.registry import require_known
 from smallloss.noise import answers as by_hand
 from smallloss.noise.model import NoiseModel
 from smallloss.run.files import DUPLICATES
-from smallloss.run.known_noise import DIGITS_DEFAULT, drawn_noise, of_rows, without_official
+from smallloss.run.known_noise import DIGITS_DEFAULT, drawn_noise, given_noise, of_rows, without_official
 from smallloss.words import counted
 
 
-def refuse_early(
-    data: Any,
-    out: str | Path | None,
-    preset: str | None,
-    device: str,
-    net: Any,
-    epochs: int | None,
-    changes: Mapping[str, Any],
-    files: Mapping[str, Any],
-) -> None:
+def refuse_early(asked: Mapping[str, Any], device: torch.device) -> None:
     """What can be refused before any data is read: it may take minutes to read it all."""
+    out = asked["out"]
     if out is not None and not isinstance(out, str | Path):
         raise InputError(f"out is a {type(out).__name__}; it names a folder. Give data and labels as a pair: (X, y).")
-    _refuse_inside(data, out)
-    asked = settings_for(preset, device, None, net=net, epochs=epochs, changes=changes)
-    for name in (asked.net, asked.last_net):
+    _refuse_inside(asked["data"], out)
+    settings = settings_for(
+        asked["preset"], device.type, None, net=asked["net"], epochs=asked["epochs"], changes=asked["settings"]
+    )
+    for name in (settings.net, settings.last_net):
         require_known(name)
-    for option, file in files.items():
-        if isinstance(file, str | Path) and not Path(file).is_file():
-            raise InputError(f"{option} {file}: there is no such file.")
+    for option in ("transition", "corrections"):
+        if isinstance(file := asked[option], str | Path) and not Path(file).is_file():
+            raise InputError(f"--{option} {file}: there is no such file.")
     if out is None:
         return
     there = next(path for path in (Path(out), *Path(out).absolute().parents) if path.exists())
@@ -102,83 +96,65 @@ def as_seen(
     return seen, no_fill, {"features": digest.hexdigest()}
 
 
-def place_of(data: Any) -> str | None:
-    """Where the data came from, as another command will find it; None for arrays."""
-    if not isinstance(data, str | Path):
-        return None
-    return source.place_of(data)
-
-
 @dataclass
 class Ready:
-    """The data of a run, ready to be learnt from, and what is known of it."""
+    """What is to be learnt, and what is known of it."""
 
-    dataset: Dataset
+    task: Task
     noise: NoiseModel
     notes: list[str]
-    train: np.ndarray
-    checks: dict[str, Check]
     accuracy_on: str
     protocol: str
-    pins: dict[int, int]  # rows answered by hand -> true class, or NONE
-    alike: list[str]  # a sentence on labels that are nearly equal, or none
 
 
-def make_ready(
-    dataset: Dataset,
-    given: NoiseModel,
-    noise: str | None,
-    corrections: str | Path | None,
-    protocol: str | None,
-    seed: int,
-    *,
-    is_demo: bool,
-    estimate: bool,
-    writes: bool,
-) -> Ready:
-    """Draw the noise, read the answers, look for duplicates, divide. `given` is what the user says of the noise;
-    `writes`: does the run have a folder to list duplicates in?"""
-    drawn = DIGITS_DEFAULT if noise is None and is_demo and not given.is_known else noise
+def make_ready(asked: Mapping[str, Any], dataset: Dataset, device: torch.device) -> Ready:
+    """Draw the noise, read the answers, look for duplicates, divide."""
+    noise = given_noise(asked["noise_rate"], asked["transition"], asked["prior"], dataset.classes)
+    spec, protocol, seed = asked["noise"], asked["protocol"], asked["seed"]
+    if spec is None and isinstance(asked["data"], str) and asked["data"] == "digits" and not noise.is_known:
+        spec = DIGITS_DEFAULT
     notes: list[str] = []
-    if drawn is not None:
-        dataset, given, words = drawn_noise(dataset, drawn, given, seed)
+    if spec is not None:
+        dataset, noise, words = drawn_noise(dataset, spec, noise, seed)
         notes.append(words)
     if not dataset.groups.any():  # one group, of equal or nearly equal examples
         raise InputError(f"Nothing in {dataset.name} tells one example from another: there is nothing to learn from.")
-    pins = {} if corrections is None else read_corrections(corrections, dataset)
+    pins = {} if asked["corrections"] is None else read_corrections(asked["corrections"], dataset)
     if pins:
         notes.append(by_hand.in_words(dataset.labels, pins))
-    alike = alike_note(dataset.classes)
-    notes += [*dataset.notes, *alike, *conflict_note(dataset, DUPLICATES if writes else "")]
-    told = dataset if drawn is not None else without_official(dataset)
+    listed_in = "" if asked["out"] is None else DUPLICATES
+    notes += [*dataset.notes, *alike_note(dataset.classes), *conflict_note(dataset, listed_in)]
+    told = dataset if spec is not None else without_official(dataset)
     # The protocol paper may be asked for: official labels are what it validates with.
     divided = dataset if protocol == "paper" else told
     train, checks, accuracy_on, protocol = divide(divided, protocol, seed, dataset.groups)
-    checks, by_answers = _as_answered(checks, divided, pins)
-    accuracy_on = f"{accuracy_on.removesuffix(')')}; {by_answers})" if by_answers else accuracy_on
-    given = given.without_rates() if estimate else of_rows(given, told, train)
-    return Ready(told, given, notes, train, checks, accuracy_on, protocol, pins, alike)
-
-
-def _as_answered(checks: dict[str, Check], dataset: Dataset, pins: Mapping[int, int]) -> tuple[dict[str, Check], str]:
-    """Checks by given labels: by the class that a person named where they did, without what belongs to none.
-
-    And what to say of it, of the last check, which accuracy is reported on.
-    """
-    found, said = {}, list[str]()
+    by_answers = ""
     for name, check in checks.items():
-        found[name], said = check, []
-        given = check.dataset is dataset and np.array_equal(check.labels, dataset.labels[check.index])
-        if given and pins:
-            labels = np.array([pins.get(int(row), dataset.labels[row]) for row in check.index], np.int64)
-            known = (labels != by_hand.NONE) | (labels == by_hand.NONE).all()  # something must be left to measure on
-            labels = np.where(labels == by_hand.NONE, check.labels, labels)
-            found[name] = Check(dataset, check.index[known], labels[known])
-            named = int((labels != check.labels)[known].sum())
-            none = int((~known).sum())
-            said = [f"{counted(named, 'label')} corrected by hand"] if named else []
-            said += [f"{none:,} in none of the classes left out"] if none else []
-    return found, ", ".join(said)
+        checks[name], by_answers = _as_answered(check, divided, pins)  # accuracy is reported on the last one
+    if by_answers:
+        accuracy_on = f"{accuracy_on.removesuffix(')')}; {by_answers})"
+    noise = noise.without_rates() if asked["estimate"] else of_rows(noise, told, train)
+    task = Task(
+        told, train, checks, seed=seed, device=device, path=asked["path"], workers=asked["workers"],
+        deterministic=asked["deterministic"], pins=pins,
+    )  # fmt: skip
+    return Ready(task, noise, notes, accuracy_on, protocol)
+
+
+def _as_answered(check: Check, dataset: Dataset, pins: Mapping[int, int]) -> tuple[Check, str]:
+    """A check by given labels: by the class that a person named where they did, without what belongs to none. And what
+    to say of that. True labels nobody corrects."""
+    given = dataset.labels[check.index]
+    if not pins or check.dataset is not dataset or not np.array_equal(check.labels, given):
+        return check, ""
+    labels = np.array([pins.get(row, label) for row, label in zip(check.index.tolist(), given.tolist(), strict=True)])
+    none = labels == by_hand.NONE
+    labels[none] = given[none]
+    none &= not none.all()  # something must be left to measure on
+    named = int((labels != given).sum())
+    said = [f"{counted(named, 'label')} corrected by hand"] if named else []
+    said += [f"{none.sum():,} in none of the classes left out"] if none.any() else []
+    return Check(dataset, check.index[~none], labels[~none]), ", ".join(said)
 
 
 def divide(
@@ -194,31 +170,23 @@ def divide(
                 f"Nothing of {dataset.name} can be held out to measure accuracy on: no label has 3 examples or more."
             )
         checks = {"validation": Check(dataset, held_out, dataset.labels[held_out])}
-        if dataset.true_labels is None:
-            return (
-                train,
-                checks,
-                f"{len(held_out):,} held-out examples (by their given labels, so repeating a mistake counts as right)",
-                "hold out",
-            )
-        checks["test"] = Check(dataset, held_out, dataset.true_labels[held_out])
-        return train, checks, f"{len(held_out):,} held-out examples (by their true labels)", "hold out"
+        by = "by their given labels, so repeating a mistake counts as right"
+        if dataset.true_labels is not None:
+            checks["test"], by = Check(dataset, held_out, dataset.true_labels[held_out]), "by their true labels"
+        return train, checks, f"{len(held_out):,} held-out examples ({by})", "hold out"
     protocol = protocol or ("paper" if dataset.true_labels is not None else "honest")
     # The paper validates with a tenth of each true class, duplicates or not.
     parts = split(dataset, protocol, seed, groups=groups if protocol == "honest" else None)
-    checks = {}
+    checks, on = {}, f"the validation part ({len(parts.validation):,} examples)"
     if len(parts.validation):
         truth = dataset.true_labels if parts.validation_labels == "clean" else dataset.labels
         assert truth is not None
         checks["validation"] = Check(dataset, parts.validation, truth[parts.validation])
     if parts.test is not None:
         checks["test"] = Check(parts.test, np.arange(len(parts.test)), parts.test.labels)
+        on = f"the official test set ({len(parts.test):,} examples)"
     if not checks:
         raise InputError(
             f"The protocol {protocol} leaves nothing of {dataset.name} to measure accuracy on; use honest."
         )
-    if parts.test is not None:
-        on = f"the official test set ({len(parts.test):,} examples)"
-    else:
-        on = f"the validation part ({len(parts.validation):,} examples)"
     return parts.train, checks, on, protocol

@@ -1,11 +1,11 @@
 """Runs that are not trained here: a run folder of the ledger of anybody's training, the page of a run. No torch."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from smallloss import __version__
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.settings import Criterion
 from smallloss.data import source
@@ -16,7 +16,7 @@ from smallloss.noise.estimate import count, matrices_of
 from smallloss.noise.model import NoiseModel
 from smallloss.noise.verdict import require_promise
 from smallloss.record.folder import RunFolder
-from smallloss.record.judge import Evidence, judge, parts_of, select_rows
+from smallloss.record.judge import Evidence, judge, made_of, parts_of, select_rows
 from smallloss.record.run import Run, data_of_run
 from smallloss.report.page import write_page
 from smallloss.run.known_noise import given_noise
@@ -33,33 +33,22 @@ def page_anew(folder: Path, data: Any, label: str | None, labels: str | Path | N
     return run
 
 
-def of_ledger(
-    file: Path, out: Path, data: Any, label: str | None, labels: str | Path | None, probabilities: str | Path | None,
-    told: dict[str, Any], promise: float,
-) -> Run:  # fmt: skip
+def of_ledger(asked: Mapping[str, Any]) -> Run:
     """Nothing was held out, so every example is ranked with the others of its label."""
-    require_promise(promise)
-    dataset = source.load(data, label=label, labels=labels)
+    require_promise(asked["promise"])
+    file, probabilities = Path(asked["recorded"]), asked["probabilities"]
+    dataset = source.load(asked["data"], label=asked["label"], labels=asked["labels"])
     ledger = read_ledger(file, dataset)
     matrices = None if probabilities is None else _matrices(Path(probabilities), dataset)
-    noise, rows, how = _noise(told, matrices, dataset), np.arange(len(dataset)), Criterion()
+    noise, rows, how = _noise(asked, matrices, dataset), np.arange(len(dataset)), Criterion()
     evidence = Evidence(ledger, ledger.mean_loss, "the mean loss, as it was recorded",
                         *_predicted(file, ledger, matrices, dataset))  # fmt: skip
-    config: dict[str, Any] = {
-        "version": __version__,
-        "data": {
-            "name": dataset.name, "fingerprint": dataset.fingerprint(), "examples": len(dataset),
-            "source": source.place_of(data), "label": label,
-        },
-        "noise": noise.as_told(),
-        "corrections": [],
-        "promise": promise,
-        "settings": dict(vars(how)),
-    }  # fmt: skip
+    place = {"source": source.place_of(asked["data"]), "label": asked["label"]}
+    config = {**made_of(dataset, place, noise, {}), "promise": asked["promise"], "settings": dict(vars(how))}
     chosen = select_rows(dataset, rows, evidence.score, noise, how, {})
     parts = parts_of(dataset, rows, chosen, evidence.score, noise, how, {})
     run = judge(dataset, parts, evidence, noise, config, notes=list(dataset.notes))
-    with RunFolder(out, config) as folder:
+    with RunFolder(Path(asked["out"]), config) as folder:
         run.write(folder.path)
         write_page(run, folder / "report.html")
     return run
@@ -114,9 +103,9 @@ def _matrices(file: Path, dataset: Dataset) -> list[np.ndarray]:
     return matrices_of(probabilities)
 
 
-def _noise(told: dict[str, Any], matrices: list[np.ndarray] | None, dataset: Dataset) -> NoiseModel:
+def _noise(asked: Mapping[str, Any], matrices: list[np.ndarray] | None, dataset: Dataset) -> NoiseModel:
     """As it was given, or else by the probabilities."""
-    given = given_noise(**told, classes=dataset.classes)
+    given = given_noise(asked["noise_rate"], asked["transition"], asked["prior"], dataset.classes)
     if given.is_known:
         return given
     if matrices is None:
@@ -133,10 +122,9 @@ def _predicted(
     """What each example is taken for, and how surely: out of sample where that is known, or else by the ledger."""
     if matrices is not None:
         several = np.array(matrices, np.float64)
-        seen = ~np.isnan(several[:, :, 0])
-        g = np.nansum(several, axis=0) / np.maximum(seen.sum(axis=0), 1)[:, None]
-        seen_once = seen.any(axis=0)
-        return np.where(seen_once, g.argmax(axis=1), -1), np.where(seen_once, g.max(axis=1), np.nan)
+        seen = (~np.isnan(several[:, :, 0])).sum(axis=0)
+        g = np.nansum(several, axis=0) / np.maximum(seen, 1)[:, None]
+        return np.where(seen > 0, g.argmax(axis=1), -1), np.where(seen > 0, g.max(axis=1), np.nan)
     predicted = ledger.arrays().get("predicted")
     if predicted is not None and predicted.max() >= len(dataset.classes):
         raise InputError(

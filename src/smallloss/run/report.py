@@ -33,21 +33,18 @@ def report(
     promise: Annotated[float | None, Opt("SHARE", f"{PROMISED} {PROMISE}, if left out.")] = None,
 ) -> "Run":  # fmt: skip
     """Write the page of a run anew; or a run folder of losses that were recorded in a training loop of your own."""
+    asked = dict(locals())
     from smallloss.run.recorded import of_ledger, page_anew
 
-    of_ledgers = {"out": out, "probabilities": probabilities, "noise-rate": noise_rate, "transition": transition,
-                  "prior": prior, "promise": promise}  # fmt: skip
     if Path(recorded).is_dir():
-        for name, given in of_ledgers.items():
-            if given is not None:
-                raise InputError(f"--{name} goes with a ledger; {recorded} is a run, whose page is written anew.")
+        for name in ("out", "probabilities", "noise_rate", "transition", "prior", "promise"):
+            if asked[name] is not None:
+                option = name.replace("_", "-")
+                raise InputError(f"--{option} goes with a ledger; {recorded} is a run, whose page is written anew.")
         return page_anew(Path(recorded), data, label, labels)
     if data is None or out is None:
         raise InputError(
             f"{recorded} is no run folder. If it is a ledger, say what its losses were recorded of and where to write: "
             "--data DATA --out RUN."
         )
-    return of_ledger(
-        Path(recorded), Path(out), data, label, labels, probabilities,
-        {"noise_rate": noise_rate, "transition": transition, "prior": prior}, PROMISE if promise is None else promise,
-    )  # fmt: skip
+    return of_ledger(asked | {"promise": PROMISE if promise is None else promise})
