@@ -91,15 +91,14 @@ def audit(
 ) -> str:
     """Draw examples to check by hand, or go through the most suspicious; with --answers, say what the answers show."""
     from smallloss.auditing import session as auditing
-    from smallloss.auditing.words import next_run
     from smallloss.data.source import load
     from smallloss.record.folder import read_config
-    from smallloss.record.run import Run, data_of_run
+    from smallloss.record.run import data_of_run
 
     dataset = data_of_run(run) if data is None else load(data, label=label, labels=labels)
     if answers is not None:
         result = auditing.read_back(run, answers, promise=promise, dataset=dataset)
-        said = [str(result), "", next_run(Run.read(run), run, as_before=not result.rates.sampled)]
+        said = [str(result), "", result.next_run]
         if dataset is None:
             as_it_was = "is as it was: the data of the run was not found; name it with --data."
             said.append(f"{run / 'report.html'} {as_it_was}")
