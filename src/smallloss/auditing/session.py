@@ -36,7 +36,8 @@ from smallloss.errors import InputError
 from smallloss.noise.accuracy import TrueAccuracy, with_answers
 from smallloss.noise.answers import PROMISE, UNSURE, Labelled, decided
 from smallloss.noise.blocks import Needed, answers_needed, anytime
-from smallloss.noise.rates import KEPT, Rates
+from smallloss.noise.model import NoiseModel
+from smallloss.noise.rates import KEPT
 from smallloss.noise.verdict import Checked, Judgement, judge, require_promise
 from smallloss.record.examples import HELD_OUT, Part
 from smallloss.report.page import write_page
@@ -171,7 +172,7 @@ def _tell(run: Audited, result: AuditResult, parts: Sequence[Part], dataset: Dat
     rates = {name: getattr(result.rates, name).tolist() for name in ("noise_rate", "low", "high")}
     told = replace(
         run.run, examples=run.run.examples.ranked(parts).answered(result.pins), verdict=result.verdict,
-        noise_rate=result.rates.noise_rate, rates=rates | {"overall": list(result.rates.overall)},
+        noise_rate=result.rates.noise_rate, rates=rates | {"overall": list(result.rates.overall or ())},
         by_hand=result.in_short,
     )  # fmt: skip
     shipped = told.shipped.method if told.shipped else told.settings.get("method")
@@ -245,7 +246,7 @@ def _left(parts: Sequence[Part], answers: Mapping[int, int]) -> int:
     return sum(int((part.selection.is_label_issue & ~np.isin(part.index, list(answers))).sum()) for part in parts)
 
 
-def _write_result(run: Audited, result: AuditResult, rates: Rates, answers: Mapping[int, int]) -> None:
+def _write_result(run: Audited, result: AuditResult, rates: NoiseModel, answers: Mapping[int, int]) -> None:
     files.write_json(run / RESULT, result.to_dict())
     lines = [correction(run, row, true) for row, true in answers.items()]
     write_table(run / CORRECTIONS, dict(zip(ANSWER, map(list, zip(*lines, strict=True)), strict=True)))
