@@ -105,13 +105,9 @@ def check(T: ArrayLike, classes: Sequence[str] | None = None) -> Judgement:
 
 
 def judge(
-    selection: Labelled,
-    noise: NoiseModel | None = None,
-    *,
-    checked: Checked | None = None,
-    promise: float = PROMISE,
+    selection: Labelled, noise: NoiseModel | None = None, *, checked: Checked | None = None, promise: float = PROMISE,
     learnt_from: int = 0,
-) -> Judgement:
+) -> Judgement:  # fmt: skip
     """One verdict on all kept labels together, by T as it was said or by an estimate, with answers or without.
 
     Red without answers: where the network tells nothing, or where more of the kept than the promise leaves room for
