@@ -1,10 +1,12 @@
 """What the answers by hand say of a run: in words, and as plain values for the run folder."""
 
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from smallloss.auditing.run import CORRECTIONS, RATES, Audited
 from smallloss.auditing.written import RANDOM, SUSPICIOUS, Heard
 from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.answers import UNSURE
@@ -33,6 +35,7 @@ class AuditResult:
     taught: str
     left: int  # likely wrong, and nobody has decided on them
     corrected: int
+    next_run: str  # the command that learns from the answers
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
@@ -96,3 +99,29 @@ class AuditResult:
         if self.verdict is not self.asked_about and self.asked_about.precision is not None:
             lines += ["", f"What is kept was chosen anew by the answers. {self.verdict.headline}"]
         return lines
+
+
+def next_run(run: Audited, *, as_before: bool) -> str:
+    """The files to learn from next, and the command that takes them, with the options of the run before.
+
+    Rates that the answers left as they were come from where they came from before, T and the verdict with them: from
+    an estimate, from the noise that was drawn, from a file of T.
+    """
+    corrections, rates = run / CORRECTIONS, run / RATES
+    config, estimated = run.run.settings, run.run.estimate is not None
+    data, noise = config["data"], config.get("noise", {})
+    options, drawn, given = list(config.get("options", [])), noise.get("drawn"), config.get("given", [])
+    words = ["smallloss", "clean", data.get("source") or "DATA", "--out", "NEW"]
+    words += [] if data.get("label") is None else ["--label", data["label"]]
+    words += options + (["--noise", drawn] if drawn is not None and "--noise" not in options else [])
+    stays = as_before and (estimated or drawn is not None or bool(given))
+    if not stays:
+        words += ["--noise-rate", str(rates)]
+    elif estimated:
+        words += ["--estimate"] if drawn is not None else []
+    else:
+        words += given
+    words += ["--corrections", str(corrections)]
+    written = [corrections] if stays else [rates, corrections]
+    told = f"Written: {' and '.join(map(str, written))}. To clean again with {'it' if stays else 'both'}:"
+    return f"{told}\n{shlex.join(words)}"
