@@ -66,21 +66,6 @@ def test_npz(tmp_path, x, y):
     assert data.name == "a.npz"
 
 
-def test_npz_with_a_test_set_in_the_same_codes(tmp_path):
-    path = tmp_path / "a.npz"
-    np.savez(path, x=np.eye(3), y=[10, 20, 30], x_test=np.eye(3)[:2], y_test=[30, 10])
-    assert load(path).test.labels.tolist() == [2, 0]
-    np.savez(path, x=np.eye(3), y=[10, 20, 30], x_test=np.eye(3)[:2], y_test=[30, 11])
-    with pytest.raises(InputError, match=r"a\.npz test has the class '11', which no training example carries"):
-        load(path)
-    np.savez(path, x=np.eye(3), y=[10, 20, 30], x_test=np.eye(2), y_test=[30, 10])
-    with pytest.raises(InputError, match=r"test inputs have the shape \(2,\)"):
-        load(path)
-    np.savez(path, x=np.eye(3), y=[10, 20, 30], x_test=np.eye(2))
-    with pytest.raises(InputError, match="no array named y_test"):
-        load(path)
-
-
 @pytest.mark.parametrize("x", [COLOUR, np.eye(4, dtype=np.float32)])
 def test_npy_inputs_stay_on_disk(tmp_path, x):
     np.save(tmp_path / "x.npy", x)

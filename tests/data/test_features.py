@@ -32,12 +32,6 @@ def test_labels_from_a_table(place):
     assert load(place / "emb.npy", labels=place / "y.csv", label="kind").labels.tolist() == [0, 0, 1, 1]
 
 
-def test_labels_from_an_array(place):
-    data = load(place / "emb.npy", labels=place / "y.npy")
-    assert data.classes == ("3", "5")
-    assert data.labels.tolist() == [0, 1, 0, 1]
-
-
 def test_what_a_dataset_says_of_itself_has_defaults_and_leaves_the_fingerprint_alone():
     digits = load("digits")
     assert (digits.kind, digits.shown, digits.notes, dict(digits.unreadable)) == ("pictures", None, (), {})
@@ -70,14 +64,6 @@ def test_the_network_sees_features_and_the_rest_stays_what_it_was():
     assert seen.mean.tolist() == [3.0, 4.0]
     some = seen.take(np.array([2, 0]))
     assert (some.inputs[0].tolist(), some.pictures.tolist()) == ([4.0, 5.0], photos.inputs[[2, 0]].tolist())
-
-
-@pytest.mark.parametrize("width, length", [(2, 2**0.5), (256, 16), (4096, 16)])
-def test_a_row_of_many_features_is_no_longer_than_one_of_256(width, length):
-    rows = np.random.default_rng(0).normal(3, 5, (2000, width)).astype(np.float32)
-    seen = from_arrays(rows, np.arange(2000) % 2)
-    scaled = (rows - seen.mean) / seen.std
-    assert np.sqrt((scaled**2).sum(1).mean()) == pytest.approx(length, rel=1e-3)
 
 
 def test_features_fingerprint_and_duplicates_are_of_the_originals():

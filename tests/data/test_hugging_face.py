@@ -87,16 +87,6 @@ def test_a_saved_folder_is_recognised(hub, tmp_path):
     assert len(load(tmp_path)) == len(load(f"hf:{tmp_path}")) == 3
 
 
-def test_text(hub):
-    texts = ["a good film", "a bad film", "good fun", "bad and long"]
-    features = {"text": Value(), "label": ClassLabel(["neg", "pos"])}
-    hub["films"] = {"train": Part({"text": texts, "label": [1, 0, 1, 0]}, features)}
-    data = load("hf:films")
-    assert (data.kind, data.shown, data.classes) == ("text", texts, ("neg", "pos"))
-    assert data.labels.tolist() == [1, 0, 1, 0]
-    assert data.inputs.dtype == np.float32
-
-
 def films(texts, codes):
     return Part({"text": texts, "label": codes}, {"text": Value(), "label": ClassLabel(["neg", "pos"])})
 
@@ -112,6 +102,8 @@ def test_the_test_split_of_texts(hub):
     np.testing.assert_allclose(data.test.inputs[[2, 0]], data.inputs[:2], atol=1e-5)
     assert not data.test.inputs[1].any()
     assert data.test.labels.tolist() == data.test.true_labels.tolist() == [0, 0, 1]
+    assert (data.kind, data.shown, data.classes) == ("text", texts, ("neg", "pos"))
+    assert data.labels.tolist() == [1, 0, 1, 0]
     assert (data.test.kind, data.test.shown) == ("text", [texts[1], "zzz", texts[0]])
     np.testing.assert_array_equal(data.test.mean, data.mean)
     np.testing.assert_array_equal(data.test.std, data.std)

@@ -1,6 +1,5 @@
 import os
 
-import numpy as np
 import pytest
 
 from smallloss.data import load
@@ -172,14 +171,3 @@ def test_a_folder_that_cannot_be_used_is_one_sentence(tmp_path, good, broken, se
     with pytest.raises(InputError, match=sentence) as caught:
         load(root)
     assert "\n" not in str(caught.value)
-
-
-def test_mixed_sizes_are_fine(tmp_path):
-    rng = np.random.default_rng(0)
-    for k in range(6):
-        w, h = rng.integers(20, 120, 2)
-        draw(tmp_path / "ab"[k % 2] / f"{k}.png", (k, k, 0), size=(int(w), int(h)))
-    data = load(tmp_path)
-    assert data.inputs.shape[0] == 6
-    assert data.inputs.shape[1] == data.inputs.shape[2]
-    assert data.inputs.shape[1] % 8 == 0

@@ -8,7 +8,7 @@ import pytest
 import smallloss.data
 from smallloss.data import load, source
 from smallloss.errors import InputError
-from sources import draw, table
+from sources import draw
 
 NUM = ["1.5", "2.5", "3.5", "0.5", "7.25", "9.5"]
 LABEL = ["a", "b", "b", "a", "b", "a"]
@@ -87,17 +87,6 @@ def test_pictures_are_found_by_their_paths_whatever_the_column_is_called(tmp_pat
     rows = "".join(f"a {k}. review of what was bought here,https://x.y/{k}.png,{k % 2}\n" for k in range(6))
     (tmp_path / "u.csv").write_text("review,picture,label\n" + rows)
     assert load(tmp_path / "u.csv").kind == "text"
-
-
-def test_pictures_may_lie_in_the_table_as_bytes(tmp_path):
-    drawn(tmp_path, *CLASSES)
-    held = [(tmp_path / place).read_bytes() for place in CLASSES]
-    assert load(table(tmp_path / "t.parquet", image=held, label=[0, 0, 1, 1])).inputs[:, 0, 0, 0].tolist() == [
-        0,
-        40,
-        80,
-        120,
-    ]
 
 
 def test_paths_written_on_windows(tmp_path):

@@ -87,7 +87,7 @@ CSV = [
     ("losses", "label,loss\n", "no labels"),
     ("matrix", "1,0\n0,x\n", "Row 2, column 2 of the matrix in .* is 'x'"),
     ("matrix", "a,b\n1,0\n,1\n", "Row 2, column 1 of the matrix in .* is ''"),
-    ("matrix", "1,0\n0,nan\n", "Row 2, column 2 .* is nan"),
+    ("matrix", "1,0\n0,nan\n", "Row 2, column 2 .* is .nan."),
     ("matrix", "1,0\n0,1_0\n", "'1_0', which is not a number"),
     ("matrix", "1,0,0\n", "1 lines and 3 columns"),
     ("matrix", "1,0\n0\n", "Line 2 of .* has 1 cells, the first has 2"),

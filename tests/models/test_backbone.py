@@ -41,14 +41,8 @@ def test_a_function_may_see_texts():
     assert backbone.features(["a", "bcd"], CPU).tolist() == [[1], [3]]
 
 
-def test_a_module_may_say_the_size_of_pictures_that_it_wants():
-    module = Brightness()
-    module.input_size = 96
-    assert load_backbone(module, "pictures").size == 96
-
-
-@pytest.mark.parametrize("size", [(96, 96), [96, 96], (3, 96, 96)], ids=str)
-def test_the_size_may_be_a_tuple(size):
+@pytest.mark.parametrize("size", [96, (96, 96), [96, 96], (3, 96, 96)], ids=str)
+def test_a_module_may_say_the_size_of_pictures_that_it_wants(size):
     module = Brightness()
     module.input_size = size
     assert load_backbone(module, "pictures").size == 96
@@ -88,11 +82,7 @@ def test_a_state_without_values_is_told_by_its_names():
 @pytest.mark.parametrize(
     "backbone, kind, sentence",
     [
-        (
-            "resnet18",
-            "pictures",
-            "'resnet18' is not a backbone; give timm:NAME, hf:NAME, hf:FOLDER, or module:function",
-        ),
+        ("resnet18", "pictures", "'resnet18' is not a backbone; give timm:NAME, hf:NAME, hf:FOLDER, or module:func"),
         ("timm:", "pictures", "'timm:' is not a backbone"),
         (3, "pictures", "a torch module or a function, not a int"),
         ("timm:resnet18", "table", "A backbone takes pictures or texts, but the examples are a table"),

@@ -68,11 +68,10 @@ class Table:
     def cells(self, name: str) -> list[Any]:
         """The values of a column, none of them missing; one of blanks alone is."""
         self.refuse_nested([name])
-        values: list[Any] = self.arrow.column(name).to_pylist()
-        self._require(values, name)
-        return values
+        return self._there(name)
 
-    def _require(self, values: Sequence[Any], name: str) -> None:
+    def _there(self, name: str) -> list[Any]:
+        values: list[Any] = self.arrow.column(name).to_pylist()
         blank = (value is None or (isinstance(value, str) and not value.strip()) for value in values)
         lost = [row for row, missing in enumerate(blank, start=1) if missing]
         if len(lost) == 1:
@@ -82,6 +81,7 @@ class Table:
                 f"{len(lost):,} rows of {self.where} have no {name} (the first is row {lost[0]:,}): "
                 "fill them in or take them out."
             )
+        return values
 
     def labels(self) -> np.ndarray:
         """As text, one per row."""
@@ -135,8 +135,7 @@ class Table:
 
         Without an id column the paths are the ids; of pictures without a path, the numbers of the rows.
         """
-        cells: list[Any] = self.arrow.column(column).to_pylist()
-        self._require(cells, column)
+        cells = self._there(column)
         if isinstance(cells[0], str) and "://" in cells[0]:
             raise InputError(
                 f"The column {column!r} of {self.where} holds addresses ({cells[0]!r}), and nothing is fetched for "
@@ -155,11 +154,7 @@ class Table:
         return self.arrow.schema.field(name).type
 
     def is_text(self, name: str) -> bool:
-        import pyarrow as pa
-
-        kind = self.kind(name)
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+        return is_text(self.kind(name))
 
     def refuse_nested(self, columns: Sequence[str]) -> None:
         for name in columns:
@@ -168,6 +163,14 @@ class Table:
                     f"The column {name!r} of {self.where} holds {self.kind(name)}, not one value per row; "
                     "unpack it into plain columns, or leave it out."
                 )
+
+
+def is_text(kind: Any) -> bool:
+    """Of an Arrow type, be it of a dictionary."""
+    import pyarrow as pa
+
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def find_column(names: Sequence[str], wanted: Sequence[str]) -> str | None:

@@ -243,11 +243,11 @@ def require_classes(labels: np.ndarray, where: str) -> None:
         )
 
 
-def codes_of_test(labels: Any, classes: tuple[str, ...], name: str, noun: str = "example") -> np.ndarray:
+def codes_of_test(labels: Any, classes: tuple[str, ...], name: str) -> np.ndarray:
     """The labels of a test part, as codes into the classes of its training part."""
     strange = sorted(set(label_names(labels).tolist()) - set(classes))
     if strange:
-        raise InputError(f"{name} has the class {strange[0]!r}, which no training {noun} carries; remove it there.")
+        raise InputError(f"{name} has the class {strange[0]!r}, which no training example carries; remove it there.")
     return encode_labels(labels, classes)[0]
 
 

@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from smallloss.data.columns import Table
+from smallloss.data.columns import Table, is_text
 from smallloss.errors import InputError
 from smallloss.words import listed
 
@@ -20,6 +20,11 @@ _VOCABULARY = 20_000  # of words and pairs of words, and as many pieces
 _COUNTED = 20_000_000  # characters; beyond them a vocabulary would fill the memory, and terms are hashed
 _SEED = 0
 _INDEX = ("", "index", "unnamed: 0", "__index_level_0__")  # what tables are saved with beside what they hold
+_USED = {
+    "numbers": "used as numbers (a missing one becomes the median, and is marked)",
+    "categories": f"used as categories (at most {MOST_CATEGORIES} each)",
+    "": "left out (empty, or different in every row)",
+}
 _LIKE_A_NUMBER = r"^[^\w\s]*\d[\d.,:\s]*[^\w\s]*$"
 
 
@@ -57,19 +62,12 @@ def tabular_features(parts: Sequence[Table]) -> tuple[np.ndarray, list[str]]:
     whole = Table(pa.concat_tables([part.arrow for part in parts], promote_options="permissive"), first.where)
     whole.refuse_nested(first.names)
     blocks = _blocks(whole, len(first))
-    used: dict[str, list[str]] = {"numbers": [], "categories": [], "": []}
-    for name, (how, _) in blocks.items():
-        used[how].append(name)
     found = [block for _, block in blocks.values() if block is not None]
     if not found:
         among = f"; left out, being empty or different in every row: {listed(first.names)}" if first.names else ""
         raise InputError(f"{first.where} has no column to learn from besides the labels{among}.")
-    said = {
-        "numbers": "used as numbers (a missing one becomes the median, and is marked)",
-        "categories": f"used as categories (at most {MOST_CATEGORIES} each)",
-        "": "left out (empty, or different in every row)",
-    }
-    notes = [f"Columns {how}: {listed(used[kind])}." for kind, how in said.items() if used[kind]]
+    used = {what: [name for name, (how, _) in blocks.items() if how == what] for what in _USED}
+    notes = [f"Columns {_USED[what]}: {listed(names)}." for what, names in used.items() if names]
     return np.concatenate(found, axis=1), notes + _misread_note(first)
 
 
@@ -77,8 +75,8 @@ def _misread_note(table: Table) -> list[str]:
     """A sentence on numbers and dates written as we do not read them, where there are any."""
     from pyarrow import compute as pc
 
-    no_numbers = [name for name in table.names if table.is_text(name) and _numbers_of(table, name) is None]
-    texts = {name: pc.drop_null(_trimmed(table.arrow.column(name))) for name in no_numbers}
+    columns = {name: table.arrow.column(name) for name in table.names if table.is_text(name)}
+    texts = {name: pc.drop_null(_trimmed(column)) for name, column in columns.items() if _numbers(column) is None}
     alike = [name for name, cells in texts.items() if pc.all(pc.match_substring_regex(cells, _LIKE_A_NUMBER)).as_py()]
     if not alike:
         return []
@@ -96,34 +94,33 @@ def used_columns(table: Table) -> list[str]:
 def refuse_other_kinds(new: Table, table: Table) -> None:
     """Refuse a cell of new rows that is no number where the table has only such: the column would become another."""
     for name in new.names:
-        if _numbers_of(table, name) is None or _numbers_of(new, name) is not None:
+        column = new.arrow.column(name)
+        if _numbers(table.arrow.column(name)) is None or _numbers(column) is not None:
             continue
-        for row in range(len(new)):
-            if _numbers_of(Table(new.arrow.slice(row, 1), new.where), name) is None:
-                cell = new.arrow.column(name)[row].as_py()
-                raise InputError(
-                    f"Row {row + 1} of the new ones has {cell!r} in the column {name!r}, where {table.where} has "
-                    "numbers."
-                )
+        row = next(row for row in range(len(column)) if _numbers(column.slice(row, 1)) is None)
+        raise InputError(
+            f"Row {row + 1} of the new ones has {column[row].as_py()!r} in the column {name!r}, where {table.where} "
+            "has numbers."
+        )
 
 
 def _blocks(table: Table, learnt: int) -> dict[str, tuple[str, np.ndarray | None]]:
     """What each column was used as, and its features; none where it was left out."""
     found: dict[str, tuple[str, np.ndarray | None]] = {}
     for name in table.names:
-        numbers = _numbers_of(table, name)
+        column = table.arrow.column(name)
+        numbers = _numbers(column)
         if numbers is None:
-            how, block = "categories", _one_hot(table.arrow.column(name).to_pylist(), learnt)
+            how, block = "categories", _one_hot(column.to_pylist(), learnt)
         else:
             how, block = "numbers", None if _is_row_number(name, numbers[:learnt]) else _impute(numbers, learnt)
         found[name] = "" if block is None else how, block
     return found
 
 
-def _numbers_of(table: Table, name: str) -> np.ndarray | None:
+def _numbers(column: Any) -> np.ndarray | None:
     """Numbers, also where they are written as text; None if one cell is neither one nor a word for a missing one."""
-    column = table.arrow.column(name)
-    return _as_numbers(_trimmed(column) if table.is_text(name) else column)
+    return _as_numbers(_trimmed(column) if is_text(column.type) else column)
 
 
 def _trimmed(column: Any) -> Any:

@@ -4,13 +4,14 @@ import gzip
 import math
 import struct
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from smallloss.criterion.labels import encode_labels
 from smallloss.criterion.transition import DIGITS_MAP
-from smallloss.data.dataset import Dataset, codes_of_test
+from smallloss.data.arrays import from_arrays
+from smallloss.data.dataset import Dataset
 from smallloss.data.source import Source
 from smallloss.errors import InputError
 
@@ -32,13 +33,9 @@ def load_idx(folder: Path) -> Dataset:
     With the official test set beside it this is a benchmark, and its labels count as true.
     """
     images, labels = _pair(folder, "train")
-    codes, classes = encode_labels(labels)
-    test = None
-    if find_idx(folder, "t10k-images-idx3-ubyte") is not None:
-        test_images, test_labels = _pair(folder, "t10k")
-        test_codes = codes_of_test(test_labels, classes, f"{folder.name} test", "picture")
-        test = Dataset(test_images, test_codes, classes, name=f"{folder.name} test", true_labels=test_codes)
-    return Dataset(images, codes, classes, name=folder.name, true_labels=None if test is None else codes, test=test)
+    test = None if find_idx(folder, "t10k-images-idx3-ubyte") is None else _pair(folder, "t10k")
+    truth = None if test is None else labels
+    return replace(from_arrays(images, labels, name=folder.name, true_labels=truth, test=test), values=None)
 
 
 IDX = Source("idx:FOLDER", load_idx, "idx", needs="the place of its files", holds=holds_idx)

@@ -38,7 +38,7 @@ def picture_dataset(name: str, train: Listing, test: Listing | None = None, note
     if test is not None:
         seen, _ = read_pictures(test.sources, target, keep_gray=True)
         _require_some(seen, test.ids, f"{name} test")
-        given = codes_of_test([test.labels[i] for i in seen.readable], classes, f"{name} test", "picture")
+        given = codes_of_test([test.labels[i] for i in seen.readable], classes, f"{name} test")
         tested = replace(_part(f"{name} test", test, seen, given, classes), true_labels=given)
     return replace(
         part,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
@@ -59,10 +60,15 @@ def _from_file(
                 "that names the columns label and noise_rate."
             )
         row = dict(zip(header, cells, strict=True))
-        name = _name(row["label"], spelled)
+        name, upper = _name(row["label"], spelled), row.get("upper", "").strip()
         _add(rates, name, row["noise_rate"], f" in {path}")
-        if row.get("upper", "").strip():
-            highest[name] = max(_upper(row["upper"], name, f"row {number} of {path}"), rates[name])
+        if upper and not (is_number(upper) and 0 <= float(upper) < 1):  # a selection would call it the rate
+            raise InputError(
+                f"The upper of {name!r} in row {number} of {path} is {upper!r}; the upper end of a noise rate must be "
+                "a number in [0, 1), or empty where it is not known."
+            )
+        if upper:
+            highest[name] = max(float(upper), rates[name])
     if not highest:
         return rates, None
     return rates, np.array([highest.get(name, rates.get(name, 0.0)) for name in classes])
@@ -85,23 +91,9 @@ def _name(cell: str, spelled: Mapping[str, str]) -> str:
 def _add(rates: dict[str, float], name: str, rate: str, where: str) -> None:
     if name in rates:
         raise InputError(f"The noise rate of {name!r}{where} is given twice; keep one of the two.")
-    rates[name] = _rate(rate, f"noise rate of {name!r}{where}")
-
-
-def _rate(text: str, what: str) -> float:
-    if not is_number(text):
-        raise InputError(f"The {what} is {text!r}; it must be a number in [0, 1).")
-    return float(text)
-
-
-def _upper(text: str, name: str, where: str) -> float:
-    """Checked here, for a selection would call it the rate."""
-    if not (is_number(text) and 0 <= float(text) < 1):  # NaN is in no interval either
-        raise InputError(
-            f"The upper of {name!r} in {where} is {text!r}; the upper end of a noise rate must be a number in [0, 1), "
-            "or empty where it is not known."
-        )
-    return float(text)
+    if not is_number(rate):
+        raise InputError(f"The noise rate of {name!r}{where} is {rate!r}; it must be a number in [0, 1).")
+    rates[name] = float(rate)
 
 
 def read_matrix(path: str | Path) -> tuple[np.ndarray, tuple[str, ...] | None]:
@@ -118,7 +110,7 @@ def read_matrix(path: str | Path) -> tuple[np.ndarray, tuple[str, ...] | None]:
             raise InputError(
                 f"{path} holds {T.dtype} of shape {T.shape}; a matrix of numbers has c rows and c columns."
             )
-        return _finite(T.astype(np.float64), path), None
+        return T.astype(np.float64), None
     if ending == ".parquet":
         table = read_table(path)
         columns = [[str(cell) for cell in column.to_pylist()] for column in table.columns]
@@ -172,19 +164,9 @@ def _from_cells(rows: list[list[str]], path: Path) -> tuple[np.ndarray, tuple[st
         raise InputError(f"{path} names its columns {listed(across)} but its rows {listed(down)}; they must agree.")
     for i, row in enumerate(body, start=1):
         for j, cell in enumerate(row, start=1):
-            if not is_number(cell):
+            if not (is_number(cell) and isfinite(float(cell))):
                 raise InputError(f"Row {i}, column {j} of the matrix in {path} is {cell!r}, which is not a number.")
-    return _finite(np.array(body, dtype=np.float64), path), across or down
-
-
-def _finite(T: np.ndarray, path: Path) -> np.ndarray:
-    bad = np.argwhere(~np.isfinite(T))
-    if len(bad):
-        i, j = bad[0]
-        raise InputError(
-            f"Row {i + 1}, column {j + 1} of the matrix in {path} is {T[i, j]}; it must be a finite number."
-        )
-    return T
+    return np.array(body, dtype=np.float64), across or down
 
 
 def read_corrections(path: str | Path, dataset: Dataset) -> dict[int, int]:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 from smallloss.errors import InputError, SmallLossError
@@ -82,9 +81,7 @@ class RunFolder:
             f"Give the same command to resume it, or another --out.{again}"
         )
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._release_lock()
 
     def __truediv__(self, name: str) -> Path:
