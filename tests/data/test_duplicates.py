@@ -5,12 +5,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from smallloss.data import Dataset, hold_out, split
-from smallloss.data.duplicates import (
-    conflict_note,
-    conflict_table,
-    conflicting_duplicates,
-    difference_hash,
-)
+from smallloss.data.duplicates import conflict_note, conflict_table, conflicting_duplicates, difference_hash
 from smallloss.errors import InputError
 
 
