@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smallloss.auditing.page import AGAIN, HELD_OUT, RANDOM, SUSPICIOUS, Question, write_audit_page
+from smallloss.auditing.page import AGAIN, HELD_OUT, RANDOM, SUSPICIOUS, Question, audit_page
+from smallloss.files import write_text
 from smallloss.noise.blocks import answers_needed, anytime, draw_blocks
 
 CLASSES = ("cat", "caterpillar", "dog", "Ångström", "horse")
@@ -104,7 +105,7 @@ def opened(chromium: Any, tmp_path: Path) -> Opened:
 
     def made(asked: list[Question], classes: tuple[str, ...] = CLASSES, **options: Any) -> Page:
         facts = {"name": "animals", "run": "r", "command": "smallloss audit 'my run'", "file": "answers.csv"} | options
-        path = write_audit_page(tmp_path / f"{asked[0].stratum}.html", asked, classes, **facts)
+        path = write_text(tmp_path / f"{asked[0].stratum}.html", audit_page(asked, classes, **facts))
         chromium.get(path.as_uri())
         return Page(chromium)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from smallloss import files
 from smallloss.auditing.script import joined
 from smallloss.auditing.written import AGAIN, COLUMNS, RANDOM, SUSPICIOUS
 from smallloss.data.dataset import Dataset
@@ -47,11 +46,6 @@ class Question:
         """What a table can show of it: its text or its row; of a picture, nothing."""
         shown = self.text if self.prose else ", ".join(f"{name} = {cell}" for name, cell in self.row)
         return shortened(shown, WORDS_SHOWN)
-
-
-def write_audit_page(path: str | Path, questions: Sequence[Question], classes: Sequence[str], **options: Any) -> Path:
-    """The page, with what `audit_page` takes; the same questions give the same bytes."""
-    return files.write_text(path, audit_page(questions, classes, **options))
 
 
 def audit_page(

@@ -1,14 +1,16 @@
 """What the answers by hand say of a run: in words, and as plain values for the run folder."""
 
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from smallloss.auditing.run import CORRECTIONS, RATES, Audited
 from smallloss.auditing.written import RANDOM, SUSPICIOUS, Heard
 from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.answers import UNSURE
-from smallloss.noise.rates import Rates
+from smallloss.noise.model import NoiseModel
 from smallloss.noise.teach import ENOUGH
 from smallloss.noise.verdict import Judgement
 from smallloss.record.examples import HELD_OUT
@@ -26,13 +28,14 @@ class AuditResult:
     heard: Heard
     rows: list[dict[str, Any]]  # the answers again, by id and in words, so that later ones add to them
     pins: dict[int, int]  # row of the dataset -> its true class by hand, or NONE; what was known before too
-    rates: Rates  # per class, to select with next
+    rates: NoiseModel  # per class, to select with next
     asked_about: Judgement  # of what was kept when the questions were drawn
     verdict: Judgement  # of what is kept now: the same, where that stands
     accuracy: TrueAccuracy | None  # of the classifier, by answers on held-out examples
     taught: str
     left: int  # likely wrong, and nobody has decided on them
     corrected: int
+    next_run: str  # the command that learns from the answers
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
@@ -43,7 +46,7 @@ class AuditResult:
             "verdict": self.verdict.to_dict(),
             "asked_about": self.asked_about.to_dict(),
             "kept_precision": None if precision is None else precision.to_dict(),
-            "noise_rate": self.rates.overall.to_dict(),
+            "noise_rate": self.rates.overall and self.rates.overall.to_dict(),
             "classes": self.classes.tolist(),
             "rates": {name: getattr(self.rates, name).tolist() for name in ("noise_rate", "low", "high", "upper")},
             "accuracy": None if self.accuracy is None else self.accuracy._asdict(),
@@ -75,7 +78,7 @@ class AuditResult:
 
     def _rates(self) -> list[str]:
         rates, whole = self.rates, self.rates.overall
-        if not rates.sampled:
+        if whole is None or not rates.sampled:
             asked = len(self.heard.asked(RANDOM))
             more = f", at least {ENOUGH}; {asked:,} given so far" if asked else ""
             return [f"What share of all labels is wrong, only answers at random can tell{more} (smallloss audit)."]
@@ -83,8 +86,7 @@ class AuditResult:
             f"Wrong labels among all that were trained on: about {percent(whole.value)} ({percent(whole.low)} to "
             f"{percent(whole.high)}, 90 % interval)."
         ]
-        if rates.contradicted:
-            lines.append("The answers contradict the noise rates that the run used.")
+        lines += rates.notes
         most = np.argsort(-rates.noise_rate, kind="stable").tolist()
         said = [f"{quoted(str(self.classes[k]))} {percent(rates.noise_rate[k], 0)}" for k in most]
         return [*lines, f"Under each label: {listed(said, SHOWN, str)}."]
@@ -97,3 +99,29 @@ class AuditResult:
         if self.verdict is not self.asked_about and self.asked_about.precision is not None:
             lines += ["", f"What is kept was chosen anew by the answers. {self.verdict.headline}"]
         return lines
+
+
+def next_run(run: Audited, *, as_before: bool) -> str:
+    """The files to learn from next, and the command that takes them, with the options of the run before.
+
+    Rates that the answers left as they were come from where they came from before, T and the verdict with them: from
+    an estimate, from the noise that was drawn, from a file of T.
+    """
+    corrections, rates = run / CORRECTIONS, run / RATES
+    config, estimated = run.run.settings, run.run.estimate is not None
+    data, noise = config["data"], config.get("noise", {})
+    options, drawn, given = list(config.get("options", [])), noise.get("drawn"), config.get("given", [])
+    words = ["smallloss", "clean", data.get("source") or "DATA", "--out", "NEW"]
+    words += [] if data.get("label") is None else ["--label", data["label"]]
+    words += options + (["--noise", drawn] if drawn is not None and "--noise" not in options else [])
+    stays = as_before and (estimated or drawn is not None or bool(given))
+    if not stays:
+        words += ["--noise-rate", str(rates)]
+    elif estimated:
+        words += ["--estimate"] if drawn is not None else []
+    else:
+        words += given
+    words += ["--corrections", str(corrections)]
+    written = [corrections] if stays else [rates, corrections]
+    told = f"Written: {' and '.join(map(str, written))}. To clean again with {'it' if stays else 'both'}:"
+    return f"{told}\n{shlex.join(words)}"

@@ -62,19 +62,15 @@ class State:
         )  # fmt: skip
 
 
-def first_state(run: Audited, seed: int = 0) -> State:
-    """Before anybody answered for this run."""
-    nothing = np.zeros(len(run.labels), bool)
+def read_state(run: Audited, seed: int = 0) -> State:
+    """As it was left; before anybody answered for this run, the table of the run."""
+    if (run / STATE).is_file():
+        saved = read_npz(run / STATE)
+        return State(seed=int(saved.pop("seed")), **saved)
     stream = _streams(run, run.kept, run.label_score, run.known)
     score = run.label_score[None].astype(np.float64)
+    nothing = np.zeros(len(run.labels), bool)
     return State(score, stream[None], seed, run.label_score, run.kept, run.label_score, nothing)
-
-
-def read_state(run: Audited) -> State | None:
-    if not (run / STATE).is_file():
-        return None
-    saved = read_npz(run / STATE)
-    return State(seed=int(saved.pop("seed")), **saved)
 
 
 def write_state(run: Audited, state: State) -> None:

@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from smallloss import files
-from smallloss.auditing.page import Question, shown_inputs, write_audit_page
+from smallloss.auditing.page import Question, audit_page, shown_inputs
 from smallloss.auditing.questions import Asked, at_random, of_held_out, of_suspicious, right_or_not
-from smallloss.auditing.result import AuditResult
-from smallloss.auditing.rounds import KNOWN, State, first_state, read_state, write_state
-from smallloss.auditing.run import CORRECTIONS, FOLDER, RATES, RESULT, Audited, read_run
+from smallloss.auditing.result import AuditResult, next_run
+from smallloss.auditing.rounds import KNOWN, State, read_state, write_state
+from smallloss.auditing.run import CORRECTIONS, RATES, RESULT, Audited, read_run
 from smallloss.auditing.taught import ranked_anew, rates_after, set_apart, what_it_teaches
 from smallloss.auditing.written import (
     AGAIN,
@@ -34,11 +34,12 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import write_table
 from smallloss.errors import InputError
 from smallloss.noise.accuracy import TrueAccuracy, with_answers
-from smallloss.noise.answers import PROMISE, UNSURE, Labelled, decided
+from smallloss.noise.answers import PROMISE, UNSURE, decided
 from smallloss.noise.blocks import Needed, answers_needed, anytime
-from smallloss.noise.rates import KEPT, Rates
+from smallloss.noise.rates import KEPT
 from smallloss.noise.verdict import Checked, Judgement, judge, require_promise
 from smallloss.record.examples import HELD_OUT, Part
+from smallloss.record.run import Run
 from smallloss.report.page import write_page
 
 
@@ -54,11 +55,7 @@ def audit(
     held_out: instead, so many held-out examples, to learn the accuracy by true labels, in held-out.csv and .html.
     dataset: what the run was made from, to show pictures, texts or rows; without it, examples are shown by id.
     """
-    asked = ask(
-        run_folder, kept=kept, dropped=dropped, suspicious=suspicious, held_out=held_out, promise=promise, seed=seed,
-        dataset=dataset,
-    )  # fmt: skip
-    return asked.table, asked.page
+    return ask(**locals())[:2]
 
 
 class Written(NamedTuple):
@@ -77,7 +74,7 @@ def ask(
     _refuse_counts(kept, dropped, suspicious, held_out)
     if dataset is not None:
         run.run.require(dataset, run.folder)
-    state = read_state(run) or first_state(run, seed)
+    state = read_state(run, seed)
     answers = run.known | read_before(run).answers
     if suspicious is not None:
         kind, asked = SUSPICIOUS, of_suspicious(state, answers, suspicious)
@@ -94,11 +91,11 @@ def ask(
 
 def _write(run: Audited, state: State, kind: str, asked: Asked, dataset: Dataset | None) -> Written:
     """The table to fill in, in which nothing betrays what the run thinks but of the suspicious; and the page."""
-    names = run.classes.tolist()
+    names, predicted, stem = run.classes.tolist(), run.run.examples.predicted, KINDS[kind]
     questions = [
         Question(
             id=run.ids[row], index=row, given=int(run.labels[row]),
-            predicted=None if run.run.examples.predicted[row] < 0 else int(run.run.examples.predicted[row]),
+            predicted=None if predicted[row] < 0 else int(predicted[row]),
             score=None if np.isnan(state.label_score[row]) else float(state.label_score[row]), stratum=why,
             **({"text": run.ids[row]} if dataset is None else shown_inputs(dataset, row)),
         )
@@ -109,21 +106,17 @@ def _write(run: Audited, state: State, kind: str, asked: Asked, dataset: Dataset
          q.stratum, "", "", run.key, q.in_words)
         for q in questions if q.stratum != AGAIN
     ]  # fmt: skip
-    stem = KINDS[kind]
-    header = (*COLUMNS, "example")
-    table = write_table(run / f"{stem}.csv", dict(zip(header, map(list, zip(*lines, strict=True)), strict=True)))
+    table = _write_rows(run / f"{stem}.csv", (*COLUMNS, "example"), lines)
     file = f"{stem}-answers.csv"
-    page = write_audit_page(
-        run / f"{stem}.html",
-        questions,
-        names,
-        name=run.run.settings["data"]["name"],
-        run=run.key,
+    page = audit_page(
+        questions, names, name=run.run.settings["data"]["name"], run=run.key, file=file, check=asked.check,
         command=shlex.join(["smallloss", "audit", str(run.folder.absolute()), "--answers", file]),
-        file=file,
-        check=asked.check,
-    )
-    return Written(table, page, asked.words)
+    )  # fmt: skip
+    return Written(table, files.write_text(run / f"{stem}.html", page), asked.words)
+
+
+def _write_rows(path: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Path:
+    return write_table(path, dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)))
 
 
 def read_back(
@@ -140,7 +133,7 @@ def read_back(
     if dataset is not None:
         run.run.require(dataset, run.folder)
     heard = read_answers(run, run / "audit.csv" if answers_csv is None else Path(answers_csv))
-    state = set_apart(read_state(run) or first_state(run), heard)
+    state = set_apart(read_state(run), heard)
     answers = run.known | decided(heard.answers)
     asked_about, more = judged(run, state, heard, promise)
     rates, taught = rates_after(run, state, heard), what_it_teaches(run, heard)
@@ -151,16 +144,20 @@ def read_back(
         parts, verdict = ranked_anew(run, taught.label_score, rates, answers, state.kept), asked_about
         state = replace(state, label_score=taught.label_score, kept=_kept(run, parts))
     else:
-        verdict = _verdict(run, parts[0].selection, promise, None, learnt_from=len(answers))
+        verdict = judge(parts[0].selection, run.run.noise, promise=promise, learnt_from=len(answers))
         state = anew
     result = AuditResult(
         run=run.key, classes=run.classes, heard=heard, rows=to_keep(run, heard), pins=answers, rates=rates,
         asked_about=asked_about, verdict=verdict, accuracy=_accuracy(run, heard), taught=taught.words,
-        left=_left(parts, answers),
+        left=sum(int((one.selection.is_label_issue & ~np.isin(one.index, list(answers))).sum()) for one in parts),
         corrected=sum(true >= 0 and true != int(run.labels[row]) for row, true in answers.items()),
+        next_run=next_run(run, as_before=not rates.sampled),
     )  # fmt: skip
     (run / "").mkdir(exist_ok=True)
-    _write_result(run, result, rates, answers)
+    files.write_json(run / RESULT, result.to_dict())
+    _write_rows(run / CORRECTIONS, ANSWER, [correction(run, row, true) for row, true in answers.items()])
+    columns = {"label": run.classes.tolist(), "noise_rate": rates.noise_rate, "upper": rates.upper}
+    write_table(run / RATES, columns)
     write_state(run, state)
     _tell(run, result, parts, dataset)
     return result
@@ -171,7 +168,7 @@ def _tell(run: Audited, result: AuditResult, parts: Sequence[Part], dataset: Dat
     rates = {name: getattr(result.rates, name).tolist() for name in ("noise_rate", "low", "high")}
     told = replace(
         run.run, examples=run.run.examples.ranked(parts).answered(result.pins), verdict=result.verdict,
-        noise_rate=result.rates.noise_rate, rates=rates | {"overall": list(result.rates.overall)},
+        noise_rate=result.rates.noise_rate, rates=rates | {"overall": list(result.rates.overall or ())},
         by_hand=result.in_short,
     )  # fmt: skip
     shipped = told.shipped.method if told.shipped else told.settings.get("method")
@@ -183,14 +180,12 @@ def _tell(run: Audited, result: AuditResult, parts: Sequence[Part], dataset: Dat
         write_page(told.shown_with(dataset), run.folder / "report.html")
 
 
-def answered(folder: Path) -> tuple[Audited, dict[int, int]] | None:
-    """A run and what was said of it: row of the dataset -> its true class by hand, or NONE. None: nobody was asked."""
-    if not any((folder / FOLDER / name).is_file() for name in (RESULT, *(f"{stem}.csv" for stem in KINDS.values()))):
-        return None
+def answered(folder: Path) -> Run:
+    """A run with all that was said of its examples by hand, in the audit of it too."""
     run = read_run(folder)
     for kind in KINDS:
         refuse_unread(run, kind)
-    return run, decided(read_before(run).answers)
+    return replace(run.run, examples=run.run.examples.answered(decided(read_before(run).answers)))
 
 
 def judged(run: Audited, state: State, heard: Heard, promise: float) -> tuple[Judgement, int]:
@@ -203,11 +198,11 @@ def judged(run: Audited, state: State, heard: Heard, promise: float) -> tuple[Ju
         classes=run.classes, class_index=run.labels[run.trained_on], mask=np.isin(stream, (KEPT, KNOWN))
     )
     if not said or (precision.low <= known / max(blocks.size + known, 1) and precision.high >= 1):
-        return _verdict(run, of_round, promise, None), 0
+        return judge(of_round, run.run.noise, promise=promise), 0
     of_class = np.bincount(run.labels[list(said)], minlength=len(run.classes))
     more = _needed(state, said, promise).at_rate or 0
     checked = Checked(precision, sum(right is True for right in said.values()), len(said), of_class, more)
-    return _verdict(run, of_round, promise, checked), more
+    return judge(of_round, run.run.noise, checked=checked, promise=promise), more
 
 
 def _needed(state: State, said: Mapping[int, bool | None], promise: float) -> Needed:
@@ -222,12 +217,6 @@ def _kept(run: Audited, parts: Sequence[Part]) -> np.ndarray:
     return kept
 
 
-def _verdict(
-    run: Audited, selection: Labelled, promise: float, checked: Checked | None, *, learnt_from: int = 0
-) -> Judgement:
-    return judge(selection, run.run.noise, checked=checked, promise=promise, learnt_from=learnt_from)
-
-
 def _accuracy(run: Audited, heard: Heard) -> TrueAccuracy | None:
     """Of the classifier that the run left behind, by answers that neither chose nor taught it."""
     asked = heard.asked(HELD_OUT)
@@ -238,19 +227,6 @@ def _accuracy(run: Audited, heard: Heard) -> TrueAccuracy | None:
     others = {place[row]: true for row, true in heard.answers.items() if row in place and row not in asked}
     answers = {place[row]: true for row, true in asked.items() if row in place}
     return with_answers(run.labels[rows], run.run.examples.predicted[rows], answers, others)
-
-
-def _left(parts: Sequence[Part], answers: Mapping[int, int]) -> int:
-    """Likely wrong, and nobody has decided on it yet."""
-    return sum(int((part.selection.is_label_issue & ~np.isin(part.index, list(answers))).sum()) for part in parts)
-
-
-def _write_result(run: Audited, result: AuditResult, rates: Rates, answers: Mapping[int, int]) -> None:
-    files.write_json(run / RESULT, result.to_dict())
-    lines = [correction(run, row, true) for row, true in answers.items()]
-    write_table(run / CORRECTIONS, dict(zip(ANSWER, map(list, zip(*lines, strict=True)), strict=True)))
-    columns = {"label": run.classes.tolist(), "noise_rate": rates.noise_rate, "upper": rates.upper}
-    write_table(run / RATES, columns)
 
 
 def _promise(run: Audited, promise: float | None) -> float:

@@ -67,15 +67,13 @@ def compare(
         raise InputError(f"compare has no option {strange[0]!r}; it takes those of clean: {listed(usually, 30, str)}.")
     folder, asked = Path(out), {"data": data} | usually | options
     _refuse_another(folder, asked)
-    recipe = str(options.get("preset") or "")
-    jobs = [Job("", name, seed, recipe) for seed in range(seeds) for name in names]
-    grid = Grid(folder, lambda job: asked, keep=True)
+    jobs, grid = [Job(name, seed) for seed in range(seeds) for name in names], Grid(folder, asked)
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / _ASKED, _plain(asked))
     failed = grid.work(jobs, say)
     shown = [row for row in grid.results.rows() if row["seed"] < seeds and row["method"] in {"cross_entropy", *names}]
     lines = lines_of(shown, grid)
-    return Comparison(write_page(folder, shown, lines, failed, grid), shown, failed, in_words(lines))
+    return Comparison(write_page(shown, lines, failed, grid), shown, failed, in_words(lines))
 
 
 def _refuse_another(folder: Path, asked: dict[str, Any]) -> None:

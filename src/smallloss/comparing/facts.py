@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from smallloss import methods
-from smallloss.criterion.selection import precision_recall, select_globally
+from smallloss.criterion.selection import precision_recall
 from smallloss.noise.choose import select
 from smallloss.report.compare import REFERENCE
 from smallloss.run.clean import CleanRun
@@ -46,11 +46,10 @@ def _seconds(run: CleanRun) -> dict[str, Any]:
 
 
 def _selected(run: CleanRun) -> dict[str, Any]:
-    """Of the method's own selection, and of its ranking at the share 1 - eta, the true one: class by class, and over
-    all classes at once."""
+    """Of the method's own selection; and of its ranking at the share 1 - eta, the true one, class by class."""
     learned, dataset, rows = run.learned, run.result.dataset, run.result.parts[0].index
     assert dataset is not None
-    found: dict[str, Any] = dict.fromkeys(("kept", "selected_precision", "recall", "precision", "global_precision"))
+    found: dict[str, Any] = dict.fromkeys(("kept", "selected_precision", "precision"))
     truth, labels = dataset.true_labels, dataset.labels[rows]
     mask = None if learned.selection is None else learned.selection.mask
     if mask is not None:
@@ -59,14 +58,12 @@ def _selected(run: CleanRun) -> dict[str, Any]:
         return found
     right = labels == truth[rows]
     if mask is not None:
-        found["selected_precision"], found["recall"] = map(_percent, precision_recall(mask, right))
+        found["selected_precision"] = _percent(precision_recall(mask, right).precision)
     if learned.score is not None:
-        c, score = len(dataset.classes), learned.score[rows]
+        c = len(dataset.classes)
         rates = np.bincount(labels[~right], minlength=c) / np.maximum(np.bincount(labels, minlength=c), 1)
-        share = select(score, labels, rates, classes=np.arange(c), beta=0.0, gamma="none")
+        share = select(learned.score[rows], labels, rates, classes=np.arange(c), beta=0.0, gamma="none")
         found["precision"] = _percent(precision_recall(share.mask, right).precision)
-        everywhere = select_globally(score, float(right.mean()))
-        found["global_precision"] = _percent(precision_recall(everywhere, right).precision)
     return found
 
 

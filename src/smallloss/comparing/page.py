@@ -1,6 +1,6 @@
 """The page of a comparison: a line for each method, its difference to plain training, what it costs, its curve."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
@@ -19,20 +19,25 @@ from smallloss.report.templates import environment
 if TYPE_CHECKING:
     from smallloss.comparing.jobs import Grid
 
-HERE = Path(__file__).parent
-_DIGITS = {"kept": 0, "seconds": 1}
+_DIGITS = {"best": 2, "last": 2, "selected_precision": 2, "precision": 2, "kept": 0, "seconds": 1}
 _SURE = 1.959963984540054  # of a normal distribution, 95 %
 
 
 def lines_of(rows: Sequence[dict[str, Any]], grid: "Grid") -> list[dict[str, Any]]:
     """One for each method, plain training first."""
-    names = _methods(rows)
-    right = {name: {row["seed"]: _right(grid, row) for row in rows if row["method"] == name} for name in names}
-    lines = []
-    for name in names:
-        some = sorted((row for row in rows if row["method"] == name), key=lambda row: row["seed"])
-        beside = "" if name == REFERENCE else difference(right[name], right[REFERENCE]).words
-        lines.append(_line(name, some, beside))
+    lines: list[dict[str, Any]] = []
+    plain: dict[int, tuple[Any, Any]] = {}
+    for name in sorted({row["method"] for row in rows}, key=lambda name: (name != REFERENCE, name)):
+        mine = sorted((row for row in rows if row["method"] == name), key=lambda row: row["seed"])
+        right = {row["seed"]: _right(grid, name, row["seed"]) for row in mine}
+        plain = plain or right
+        lines.append({
+            "name": methods.called(name), "net": mine[0]["net"],
+            "beside": "" if name == REFERENCE else difference(right, plain).words,
+            "times": _spread([row["seconds"] / row["plain_seconds"] for row in mine], 2),
+            "curves": [list(zip(*row["curve"], strict=True)) for row in mine if row["curve"]],
+            **{what: _spread([row[what] for row in mine], digits) for what, digits in _DIGITS.items()},
+        })  # fmt: skip
     return lines
 
 
@@ -42,47 +47,27 @@ def in_words(lines: Sequence[dict[str, Any]]) -> str:
     return "\n".join(f"{line['name']:<{width}}  {line['last']} %  {line['beside']}".rstrip() for line in lines)
 
 
-def _methods(rows: Sequence[dict[str, Any]]) -> list[str]:
-    return [name for name in (REFERENCE,) if rows] + sorted({row["method"] for row in rows} - {REFERENCE})
-
-
 def write_page(
-    folder: Path, rows: Sequence[dict[str, Any]], lines: Sequence[dict[str, Any]], failed: dict[str, str], grid: "Grid"
+    rows: Sequence[dict[str, Any]], lines: Sequence[dict[str, Any]], failed: Mapping[str, str], grid: "Grid"
 ) -> Path:
     """report.html, from the rows, a line for each method and the run folders."""
-    names = _methods(rows)
-    runs = [Run.read(grid.run_of_row(row)) for row in rows[:1]]
-    curves = [[_curve(row) for row in rows if row["method"] == name and row["curve"]] for name in names]
-    drawn = [(methods.called(name), Markup(panel)) for name, panel in zip(names, panels(curves), strict=False)]
-    page = environment(HERE).get_template("page.html.jinja").render(
-        name=runs[0].name if runs else "", on=runs[0].accuracy_on if runs else "", lines=lines, failed=failed,
-        seeds=len({row["seed"] for row in rows}), curves=drawn,
+    first = Run.read(grid.run_of(rows[0]["method"], rows[0]["seed"])) if rows else None
+    drawn = zip(lines, panels([line["curves"] for line in lines]), strict=False)
+    page = environment(Path(__file__).parent).get_template("page.html.jinja").render(
+        name=first.name if first else "", on=first.accuracy_on if first else "",
+        notes=first.notes[:1] if first else [], lines=lines, failed=failed, seeds=len({row["seed"] for row in rows}),
+        curves=[(line["name"], Markup(panel)) for line, panel in drawn],
         made=sorted({f"{row['hardware']}; {row['commit'] or row['version']}" for row in rows}),
-        notes=runs[0].notes[:1] if runs else [],
     )  # fmt: skip
-    return write_text(folder / "report.html", page)
+    return write_text(grid.folder / "report.html", page)
 
 
-def _curve(row: dict[str, Any]) -> Any:
-    """Epochs, and accuracies after them in percent."""
-    return list(zip(*row["curve"], strict=True))
-
-
-def _line(name: str, rows: Sequence[dict[str, Any]], beside: str) -> dict[str, Any]:
-    times = [row["seconds"] / row["plain_seconds"] for row in rows]
-    taken = ("best", "last", "selected_precision", "precision", "kept", "seconds")
-    return {
-        "name": methods.called(name), "beside": beside, "times": spread(times, 2), "net": rows[0]["net"],
-        **{what: spread([row[what] for row in rows], _DIGITS.get(what, 2)) for what in taken},
-    }  # fmt: skip
-
-
-def spread(values: Iterable[float | None], digits: int = 2) -> str:
+def _spread(values: Iterable[float | None], digits: int) -> str:
     """Mean, and the standard deviation where there are several; a dash where one is not known."""
     known = list(values)
-    if not known or any(value is None for value in known):
-        return "–"
     numbers = [float(value) for value in known if value is not None]
+    if len(numbers) < len(known):
+        return "–"
     more = f" ± {stdev(numbers):.{digits}f}" if len(numbers) > 1 else ""
     return f"{mean(numbers):,.{digits}f}{more}"
 
@@ -101,9 +86,9 @@ def difference(ours: dict[int, tuple[Any, Any]], theirs: dict[int, tuple[Any, An
     return Difference(value, value - error, value + error)
 
 
-def _right(grid: "Grid", row: dict[str, Any]) -> tuple[Any, Any]:
+def _right(grid: "Grid", method: str, seed: int) -> tuple[Any, Any]:
     """Which examples were tested, and which of them the method got right."""
-    run = Run.read(grid.run_of_row(row))
-    right = next(one.right for one in run.accuracies if one.method == row["method"])
+    run = Run.read(grid.run_of(method, seed))
+    right = next(one.right for one in run.accuracies if one.method == method)
     held_out = run.examples.rows(HELD_OUT)
     return (held_out if len(held_out) == len(right) else np.arange(len(right))), right

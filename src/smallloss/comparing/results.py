@@ -14,7 +14,7 @@ from smallloss.errors import InputError
 from smallloss.files import write_text
 
 FORMAT = 1  # of a line
-KEY = ("cell", "method", "seed", "recipe", "changed")  # two lines that agree in these are of the same run
+KEY = ("method", "seed")  # two lines that agree in these are of the same run
 
 
 @contextmanager

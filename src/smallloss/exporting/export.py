@@ -45,11 +45,9 @@ class _Run:
 
     @classmethod
     def read(cls, folder: Path) -> "_Run":
-        heard, run = answered(folder), Run.read(folder)
-        examples = run.examples.answered({} if heard is None else heard[1])
-        listed = examples.with_unreadable()
-        rows = np.flatnonzero(listed["reason"] != REASONS[UNREADABLE])
-        return cls(folder, run, examples, listed, rows)
+        run = answered(folder)
+        listed = run.examples.with_unreadable()
+        return cls(folder, run, run.examples, listed, np.flatnonzero(listed["reason"] != REASONS[UNREADABLE]))
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 from smallloss.errors import InputError, SmallLossError
@@ -91,9 +90,7 @@ class RunFolder:
         last = _METHOD if dot and group not in ("stage1", "own_nets") else 0
         return _FIRST_USED.get(group, last) if head == "settings" else -1
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._release_lock()
 
     def __truediv__(self, name: str) -> Path:
