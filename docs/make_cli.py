@@ -26,15 +26,16 @@ def _section(verb: str) -> Iterator[str]:
     yield f"## {verb}\n\n```\n{example}\n```"
     yield f"{VERBS[verb].help} {more}".strip()
     own = [one for one in VERBS[verb].params if one.param_type_name == "option" and one.name != "help"]
-    shared = [one for one in own if verb == "compare" and _in_clean(one)]
+    earlier = {one.name: before for one in own if (before := _before(one, verb))}
     panels: dict[str | None, list[Any]] = {}
     for one in own:
-        if one not in shared:
+        if one.name not in earlier:
             panels.setdefault(getattr(one, "rich_help_panel", None), []).append(one)
     for panel, options in panels.items():
         yield (f"**{panel}**\n\n" if panel else "") + "\n".join(map(_option, options))
-    if shared:
-        yield "As in [`clean`](#clean): " + ", ".join(f"`{one.opts[-1]}`" for one in shared) + "."
+    for other in dict.fromkeys(earlier.values()):
+        shared = (f"`{one.opts[-1]}`" for one in own if earlier.get(one.name) == other)
+        yield f"As in [`{other}`](#{other}): {', '.join(shared)}."
 
 
 def _option(one: Any) -> str:
@@ -44,30 +45,31 @@ def _option(one: Any) -> str:
     return f"- `{one.opts[-1]}{value}`{f' ({told[0]})' if told else ''}: {one.help}"
 
 
-def _in_clean(one: Any) -> bool:
-    return any(one.name == other.name and one.help == other.help for other in VERBS["clean"].params)
+def _before(one: Any, verb: str) -> str | None:
+    """The verb that had this option first, in the same words."""
+    same = (name for name, known in VERBS.items() if (one.name, one.help) in [(o.name, o.help) for o in known.params])
+    first = next(same)
+    return None if first == verb or not one.help else first
 
 
 BEGINNING = """# The command line
 
 <!-- Made by docs/make_cli.py. Edit that, or the options in the code, and run it again. -->
 
-Anything wrong is answered with one sentence that names the culprit. `smallloss --version` prints the version, and
-`--help` works for every command.
+What is wrong is said in a sentence that names the culprit. `--help` works for every command.
 """
 
 SAID = {
     "clean": (
         "smallloss clean photos/ --out runs/photos",
-        "DATA is [any of these](../guide/your-data.md#what-data-can-be); "
-        "everything lands in [the run folder](run-folder.md). More on [the noise](../guide/noise.md), "
-        "[settings](settings.md) and [benchmarks](../guide/benchmarks.md).",
+        "[What DATA can be](../guide/your-data.md#what-data-can-be), [the run folder](run-folder.md), "
+        "[the noise](../guide/noise.md), [settings](settings.md), [benchmarks](../guide/benchmarks.md).",
     ),
     "compare": (
         "smallloss compare digits --methods rsl,co_teaching --seeds 3 --out runs/compared",
         "[Guide](../guide/benchmarks.md).",
     ),
-    "check": ("smallloss check T.csv", "T is a `.csv`, `.npy` or `.parquet`. [What it says](verdicts.md)."),
+    "check": ("smallloss check T.csv", "[What it says](verdicts.md)."),
     "corrupt": (
         "smallloss corrupt labels.csv --noise uniform:0.5 --out noisy.csv --seed 1",
         "[Kinds of noise](../guide/benchmarks.md#noise-on-purpose).",
@@ -94,12 +96,11 @@ SAID = {
 
 END = """## Stop and resume
 
-Ctrl-C, a kill, a power cut: give the same command again. It goes on from the last checkpoint. On a CPU it ends byte for
-byte as an unbroken run would, on the same machine with the same number of threads; on a GPU with `--deterministic`
-only.
+After Ctrl-C, a kill or a power cut, give the same command again: it goes on from the last checkpoint. It ends byte for
+byte as an unbroken run would, on the same machine with as many threads; on a GPU with `--deterministic` only.
 
-Other settings are refused, and the difference is named, unless no saved stage was trained by them: if the loss becomes
-NaN in stage `rsl_wm`, the same command with a smaller `--set rsl_wm.lr` goes on from stage 1.
+Settings may change as long as no saved stage was trained by them: if the loss of `rsl_wm` becomes NaN, a smaller
+`--set rsl_wm.lr` goes on from stage 1. Others are refused, and named.
 
 ## Exit statuses
 

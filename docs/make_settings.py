@@ -3,7 +3,7 @@
 python docs/make_settings.py
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -17,9 +17,9 @@ from smallloss.models.registry import names as network_names
 PAGE = Path(__file__).parent / "reference" / "settings.md"
 PRESETS = [get_preset(name) for name in preset_names()]
 STAGES = {
-    "stage1": "How the network that ranks is trained; `cross_entropy` and `co_teaching` use it too.",
-    "rsl": "How `rsl` learns from what is selected.",
-    "rsl_wm": "How `rsl_wm` learns from what is selected and, unlabeled, from the rest.",
+    "stage1": "the network that ranks, and those of most other methods",
+    "rsl": "`rsl`, from what is selected",
+    "rsl_wm": "`rsl_wm`, from what is selected and, unlabeled, from the rest",
 }
 ALONE = ("net", "score", "window", "final_net")  # first; then the rest of the criterion
 
@@ -39,17 +39,21 @@ def page() -> str:
         TRAINING,
         "## `mixmatch`: how `rsl_wm` uses the rest",
         own("mixmatch"),
-        *of_methods(),
+        "## Of one method alone",
+        of_methods(),
     ]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-def of_methods() -> Iterator[str]:
-    """The settings of methods that have their own."""
-    for name in methods.names():
-        if name in PRESETS[0].own:
-            yield f"## `{name}`: what only {methods.called(name)} has"
-            yield own(name)
+def of_methods() -> str:
+    """The settings of methods that have their own; what several have alike, once."""
+    named: dict[str, str] = {}
+    for method in methods.names():
+        if method in PRESETS[0].own:
+            for line in own(method).splitlines():
+                name, words = line.removeprefix("- `").split("`", 1)
+                named[words] = ", ".join(filter(None, [named.get(words), f"`{method}.{name}`"]))
+    return "\n".join(f"- {names}{words}" for words, names in named.items())
 
 
 def own(group: str) -> str:
@@ -58,13 +62,14 @@ def own(group: str) -> str:
 
 
 def table(about: dict[str, Knob], kind: type[Any], values: Callable[[str], list[Any]]) -> str:
-    """A line for each setting: what it does, the values it takes, and those that the presets have."""
+    """A line for each setting: the words it may be, what it does, and the values that the presets have."""
     kinds, said = get_type_hints(kind), []
     for name, one in about.items():
+        words = one.in_words(kinds.get(name))
+        named = f" ({words})" if one.choices or ("`" in words and kinds.get(name) is not bool) else ""
         each = [shown(value) for value in values(name)]
-        of = {value: ", ".join(n for n, v in zip(preset_names(), each, strict=True) if v == value) for value in each}
-        usual = f"**{each[0]}**" if len(of) == 1 else "; ".join(f"{some} **{value}**" for value, some in of.items())
-        said.append(f"- `{name}` ({one.in_words(kinds.get(name))}): {one.help} {usual}")
+        usual = each[:1] if len(set(each)) == 1 else each
+        said.append(f"- `{name}`{named}: {one.help} {', '.join(f'**{value}**' for value in usual)}")
     return "\n".join(said)
 
 
@@ -87,7 +92,7 @@ BEGINNING = """# Settings
 
 <!-- Made by docs/make_settings.py. Edit that, or the settings in the code, and run it again. -->
 
-Change any setting with `--set`, as often as you like, or with `settings=` in Python:
+Change any setting with `--set`, or with `settings=` in Python:
 
 ```
 smallloss clean photos.npz --out runs/quick --noise-rate 0.15 --epochs 10 --set stage1.lr=0.05 --set beta=0.1
@@ -97,17 +102,14 @@ smallloss clean photos.npz --out runs/quick --noise-rate 0.15 --epochs 10 --set 
 sl.clean("photos.npz", "runs/quick", noise_rate=0.15, epochs=10, settings={"stage1.lr": 0.05, "beta": 0.1})
 ```
 
-`--epochs` sets the epochs of every stage. If you mistype a name or a value, the error lists what is allowed. Below,
-bold is the value in all presets, or in each.
+A wrong name or value is answered with what is allowed. Bold is the value in all presets, or in `paper`, `fast` and
+`cpu`.
 
 ## Presets
 
-- `paper`: the authors' settings.
-- `fast`: ours for pictures on a GPU.
-- `cpu`: a small network for two cores, and for features on any machine.
-
-If you name none with `--preset`, the hardware decides, and the number of pictures: with few, batches and learning
-rates are smaller; above 40,000 on a CPU, there are fewer epochs. Settings that you give yourself are never changed.
+`paper` has the authors' settings, `fast` ours for pictures on a GPU, `cpu` a small network for two cores, and for
+features on any machine. Without `--preset` the hardware decides, and the number of pictures: few mean smaller batches
+and learning rates, more than 40,000 on a CPU fewer epochs. What you set yourself is never changed.
 [Why they are what they are](../decisions/presets.md).
 
 Features (arrays `[n, d]`, tables, texts, `--features`, `--backbone`) train the network `mlp` with a `weight_decay` of
@@ -115,19 +117,18 @@ Features (arrays `[n, d]`, tables, texts, `--features`, `--backbone`) train the 
 """
 
 CRITERION = """
-The networks are {networks}. Of each label, the share max(1 - (1 + `beta`) η, (1 - `beta`)(1 - η)) is kept, where η is
-its noise rate. `gamma` 1 balances the classes fully, `none` not at all, `middle` half-way; it needs a known prior.
-The margin of an example is how far the output for its label is above the others. Epochs outside `window` are not
-scored.
+The networks are {networks}. Of a label with noise rate η the share max(1 - (1 + `beta`) η, (1 - `beta`)(1 - η)) is
+kept. `gamma` 1 balances the classes fully, `none` not at all, `middle` half-way; it needs a known prior. A margin is
+how far the output for the label lies above the others.
 """
 
 STAGE = """
-Put the stage in front: `--set rsl_wm.lr=0.1`. Where stages differ, their values stand as `stage1`/`rsl`/`rsl_wm`.
+Put the stage in front: `--set rsl_wm.lr=0.1`. Where they differ, values stand as `stage1`/`rsl`/`rsl_wm`.
 """
 
 TRAINING = """
-`cosine` is half a cosine down to 0. `triangular` rises over the first 20 %, then falls to 0. `trapezoid` rises over
-the first 5 %, stays level until 70 %, then falls to 0. Accuracy is always measured after the last epoch.
+`triangular` rises over the first 20 %; `trapezoid` over the first 5 %, and is level until 70 %. Both then fall to 0,
+as `cosine` does from the start.
 """
 
 

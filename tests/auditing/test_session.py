@@ -1,6 +1,7 @@
 """The audit of a run made without training: what is asked, what answers prove, and what they change."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from audited import CLASSES, RATE, N, answered, run_of, truths
 from made import rows_of, write_rows
+from smallloss.auditing.result import AuditResult
 from smallloss.auditing.rounds import read_state
 from smallloss.auditing.run import read_run
 from smallloss.auditing.session import ask, audit, read_back
@@ -43,6 +45,12 @@ def wrong_of(folder: Path) -> np.ndarray:
     """Which of what was trained on are wrong."""
     run = read_run(folder)
     return np.asarray((run.labels != truths())[run.trained_on])
+
+
+def heard(folder: Path, which: Callable[[int], bool] = lambda place: True, **wish: Any) -> AuditResult:
+    """An audit, and what it says once somebody who knows the truth has answered."""
+    table = audit(folder, **wish)[0].name
+    return read_back(folder, answered(folder, folder.parent / "answers.csv", table, which))
 
 
 # --- what is asked ------------------------------------------------------------------------------------------
@@ -98,7 +106,8 @@ def test_suspicious_and_held_out_questions_have_files_of_their_own(folder: Path,
     assert {row["predicted_label"] for row in rows_of(folder / "audit" / "held-out.csv")} == {""}
     assert not np.isin(held_out, run.trained_on).any()
     read_back(folder, answered(folder, tmp_path / "first.csv", "suspicious.csv"))
-    assert not set(asked_of(folder, "suspicious.csv")) & set(map(int, _next_suspicious(folder)))
+    audit(folder, suspicious=1000)
+    assert not set(worst) & set(asked_of(folder, "suspicious.csv"))
     with pytest.raises(InputError, match="are asked apart"):
         audit(folder, suspicious=3, held_out=3)
     for wish in ({"suspicious": 0}, {"held_out": -1}, {"kept": -1}, {"kept": 0, "dropped": 0}):
@@ -106,16 +115,11 @@ def test_suspicious_and_held_out_questions_have_files_of_their_own(folder: Path,
             audit(folder, **wish)
 
 
-def _next_suspicious(folder: Path) -> list[str]:
-    return [row["index"] for row in rows_of(audit(folder, suspicious=1000)[0])]
-
-
 # --- what was answered --------------------------------------------------------------------------------------
 
 
-def test_what_is_proved_is_what_the_page_says_to_the_digit(folder: Path, tmp_path: Path) -> None:
-    audit(folder)
-    result = read_back(folder, answered(folder, tmp_path / "a.csv", which=lambda place: place < 60))
+def test_what_is_proved_is_what_the_page_says_to_the_digit(folder: Path) -> None:
+    result = heard(folder, lambda place: place < 60)
     run, state = read_run(folder), read_state(read_run(folder))
     assert state is not None
     said = {
@@ -129,59 +133,113 @@ def test_what_is_proved_is_what_the_page_says_to_the_digit(folder: Path, tmp_pat
     assert facts["verdict"]["word"] == "checked"
 
 
-def test_what_is_proved_stands_and_the_answers_teach_the_ranks_of_the_rest(folder: Path, tmp_path: Path) -> None:
+def test_what_is_proved_stands_and_the_answers_teach_the_ranks_of_the_rest(folder: Path) -> None:
     before = columns_of(folder)
-    audit(folder)
-    result = read_back(folder, answered(folder, tmp_path / "a.csv"))
+    result = heard(folder)
     after, wrong = columns_of(folder), truths() != read_run(folder).labels
     assert (result.verdict.word, result.verdict.tone) == ("checked", "green")
     assert (after["selected"] == before["selected"]).all()
     assert (after["label_score"] != before["label_score"]).any()
     by_hand = after["reason"] == "corrected by hand"
-    assert result.corrected == by_hand.sum() == sum(row["answer"] == "wrong" for row in rows_of(tmp_path / "a.csv")) > 0
+    answers = rows_of(folder.parent / "answers.csv")
+    assert result.corrected == by_hand.sum() == sum(row["answer"] == "wrong" for row in answers) > 0
     assert (after["audited_label"][by_hand] == np.array(CLASSES)[truths()[by_hand]]).all()
     likely = after["reason"] == "likely wrong"
     assert likely.sum() == result.left
     assert wrong[likely].mean() > 0.9
     assert f"{result.corrected} labels corrected, {result.left} left that are likely wrong." in str(result)
     assert result.rates.overall.low <= wrong_of(folder).mean() <= result.rates.overall.high
+    # a page written anew says the same
+    rows = class_rows(Run.read(folder))
+    assert [row.noise_rate for row in rows] == result.rates.noise_rate.tolist()
+    assert all(row.interval is not None and row.interval[0] <= row.noise_rate <= row.interval[1] for row in rows)
+    # the next run can read its rates, their upper ends too; a name that a spreadsheet would run has an apostrophe
+    assert "'=dog" in (folder / "audit" / "rates.csv").read_text(encoding="utf-8")
+    rates, upper = read_rates(folder / "audit" / "rates.csv", CLASSES)
+    assert rates == dict(zip(CLASSES, result.rates.noise_rate.tolist(), strict=True))
+    assert upper == pytest.approx(result.rates.upper.tolist())
+    assert (np.array(upper) > list(rates.values())).all()
 
 
 def test_what_is_refuted_is_chosen_anew_and_asked_about_anew(tmp_path: Path) -> None:
     """Scores that tell nothing: a fifth of the kept is wrong. What taught the new table does not judge it."""
     folder = tmp_path / "run"
     run_of(folder, blind=True)
-    audit(folder)
-    first = asked_of(folder)
-    result = read_back(folder, answered(folder, tmp_path / "a.csv"))
+    result, first = heard(folder), asked_of(folder)
     after, wrong = columns_of(folder), truths() != read_run(folder).labels
     assert result.asked_about.word == "do not trust"
     assert result.verdict.word == "unchecked"
     assert "What is kept was chosen anew by the answers. Unchecked:" in str(result)
     assert wrong[after["selected"]].mean() < 0.02 < wrong[read_run(folder).kept].mean()
-    audit(folder)
+    second = heard(folder)
     state = read_state(read_run(folder))
     assert state is not None
     assert state.level == 0.975
     assert not set(first) & set(asked_of(folder))
-    second = read_back(folder, answered(folder, tmp_path / "b.csv"))
     assert second.verdict.tone == "green"
     assert second.verdict.precision is not None
     assert second.verdict.precision.low <= 1 - wrong[after["selected"]].mean()
     assert second.rates.overall.low <= wrong_of(folder).mean() <= second.rates.overall.high
 
 
-def test_the_same_answers_twice_say_the_same_twice(tmp_path: Path) -> None:
-    for name, blind in (("a", True), ("b", False)):
-        folder = tmp_path / name
-        run_of(folder, blind=blind)
-        audit(folder)
-        path = answered(folder, tmp_path / f"{name}.csv")
-        read_back(folder, path)
-        files = ("examples.parquet", "audit/corrections.csv", "audit/rates.csv")
-        before = [(folder / file).read_bytes() for file in files]
-        read_back(folder, path)
-        assert [(folder / file).read_bytes() for file in files] == before
+@pytest.mark.parametrize("blind", [True, False])
+def test_the_same_answers_twice_say_the_same_twice(tmp_path: Path, blind: bool) -> None:
+    folder = tmp_path / "run"
+    run_of(folder, blind=blind)
+    heard(folder)
+    files = ("examples.parquet", "audit/corrections.csv", "audit/rates.csv")
+    before = [(folder / file).read_bytes() for file in files]
+    read_back(folder, tmp_path / "answers.csv")
+    assert [(folder / file).read_bytes() for file in files] == before
+
+
+def test_suspicious_answers_correct_and_teach_but_measure_nothing(folder: Path) -> None:
+    result = heard(folder, suspicious=40)
+    assert result.corrected > 30
+    assert result.rates.sampled == 0
+    assert "only answers at random can tell" in str(result)
+    assert result.asked_about.word == "unchecked"
+    result, state = heard(folder), read_state(read_run(folder))
+    assert state is not None
+    assert state.level == 0.95  # nobody had looked at what is kept
+    assert result.rates.overall.low <= wrong_of(folder).mean() <= result.rates.overall.high
+
+
+def test_a_few_answers_move_no_rate(folder: Path) -> None:
+    """Fewer than the classes, or than 30: half a wrong one among two would double what is called likely wrong."""
+    before = columns_of(folder)
+    result = heard(folder, lambda place: place < 2)
+    assert result.rates.noise_rate == pytest.approx(RATE, abs=0.01)
+    assert "at least 30; 2 given so far" in str(result)
+    assert (columns_of(folder)["selected"] != before["selected"]).mean() < 0.1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_whatever_order_kinds_are_asked_the_interval_of_the_rate_holds(tmp_path: Path, seed: int) -> None:
+    folder = tmp_path / "run"
+    run_of(folder, seed, blind=seed % 2 == 1)
+    wishes: list[dict[str, Any]] = [{"kept": 40, "dropped": 20}, {"suspicious": 60}, {"kept": 20, "dropped": 20}]
+    results = [heard(folder, **wish, seed=seed) for wish in (wishes, wishes[::-1])[seed // 2]]
+    assert results[-1].rates.overall.low <= wrong_of(folder).mean() <= results[-1].rates.overall.high
+
+
+def test_answers_on_held_out_examples_tell_the_accuracy_and_no_rate(folder: Path) -> None:
+    result, run = heard(folder, held_out=60), read_run(folder)
+    assert result.accuracy is not None
+    assert result.accuracy.answered == len(result.heard.asked(HELD_OUT)) == 60
+    assert result.accuracy.low <= (run.run.examples.predicted == truths())[run.held_out].mean() <= result.accuracy.high
+    assert result.rates.sampled == 0
+    assert "Accuracy of the classifier:" in str(result)
+
+
+def test_questions_that_came_twice_say_how_often_a_person_agrees(folder: Path, tmp_path: Path) -> None:
+    audit(folder, kept=40, dropped=20)
+    rows = rows_of(answered(folder, tmp_path / "a.csv"))
+    same, other = rows[0] | {"stratum": "again"}, rows[1] | {"stratum": "again", "answer": "none", "true_label": ""}
+    result = read_back(folder, write_rows(tmp_path / "a.csv", [*rows, same, other]))
+    assert "You agreed with yourself in 1 of 2 questions that came twice." in str(result)
+    assert len(result.pins) == 60
+    assert result.pins[int(rows[1]["index"])] != NONE  # the first answer counts
 
 
 def test_answers_add_up_and_an_open_row_takes_nothing_back(folder: Path, tmp_path: Path) -> None:
@@ -204,65 +262,6 @@ def test_what_was_left_open_is_asked_first(folder: Path, tmp_path: Path) -> None
     assert set(first[:10] + first[120:]) <= set(asked_of(folder)[:45])
 
 
-def test_suspicious_answers_correct_and_teach_but_measure_nothing(folder: Path, tmp_path: Path) -> None:
-    audit(folder, suspicious=40)
-    result = read_back(folder, answered(folder, tmp_path / "s.csv", "suspicious.csv"))
-    assert result.corrected > 30
-    assert result.rates.sampled == 0
-    assert "only answers at random can tell" in str(result)
-    assert result.asked_about.word == "unchecked"
-    audit(folder)
-    state = read_state(read_run(folder))
-    assert state is not None
-    assert state.level == 0.95  # nobody has looked at what is kept
-    result = read_back(folder, answered(folder, tmp_path / "a.csv"))
-    assert result.rates.overall.low <= wrong_of(folder).mean() <= result.rates.overall.high
-
-
-def test_a_few_answers_move_no_rate(folder: Path, tmp_path: Path) -> None:
-    """Fewer than the classes, or than 30: half a wrong one among two would double what is called likely wrong."""
-    before = columns_of(folder)
-    audit(folder)
-    result = read_back(folder, answered(folder, tmp_path / "a.csv", which=lambda place: place < 2))
-    assert result.rates.noise_rate == pytest.approx(RATE, abs=0.01)
-    assert "at least 30; 2 given so far" in str(result)
-    changed = columns_of(folder)["selected"] != before["selected"]
-    assert changed.mean() < 0.1
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_in_whatever_order_kinds_are_asked_the_interval_of_the_rate_holds(tmp_path: Path, seed: int) -> None:
-    folder = tmp_path / "run"
-    run_of(folder, seed, blind=seed % 2 == 1)
-    wishes: list[dict[str, Any]] = [{"kept": 40, "dropped": 20}, {"suspicious": 60}, {"kept": 20, "dropped": 20}]
-    for wish in (wishes, wishes[::-1])[seed // 2]:
-        table = audit(folder, **wish, seed=seed)[0].name
-        result = read_back(folder, answered(folder, tmp_path / "a.csv", table))
-    assert result.rates.overall.low <= wrong_of(folder).mean() <= result.rates.overall.high
-
-
-def test_answers_on_held_out_examples_tell_the_accuracy_and_no_rate(folder: Path, tmp_path: Path) -> None:
-    audit(folder, held_out=60)
-    result = read_back(folder, answered(folder, tmp_path / "h.csv", "held-out.csv"))
-    run = read_run(folder)
-    assert result.accuracy is not None
-    assert result.accuracy.answered == 60
-    assert result.accuracy.low <= (run.run.examples.predicted == truths())[run.held_out].mean() <= result.accuracy.high
-    assert result.rates.sampled == 0
-    assert "Accuracy of the classifier:" in str(result)
-    assert len(result.heard.asked(HELD_OUT)) == 60
-
-
-def test_questions_that_came_twice_say_how_often_a_person_agrees(folder: Path, tmp_path: Path) -> None:
-    audit(folder, kept=40, dropped=20)
-    rows = rows_of(answered(folder, tmp_path / "a.csv"))
-    same, other = rows[0] | {"stratum": "again"}, rows[1] | {"stratum": "again", "answer": "none", "true_label": ""}
-    result = read_back(folder, write_rows(tmp_path / "a.csv", [*rows, same, other]))
-    assert "You agreed with yourself in 1 of 2 questions that came twice." in str(result)
-    assert len(result.pins) == 60
-    assert result.pins[int(rows[1]["index"])] != NONE  # the first answer counts
-
-
 def test_what_the_corrections_say_is_not_asked_again_and_is_counted_exactly(tmp_path: Path) -> None:
     run_of(tmp_path / "run")
     first = read_run(tmp_path / "run")
@@ -277,25 +276,6 @@ def test_what_the_corrections_say_is_not_asked_again_and_is_counted_exactly(tmp_
     data = run_of(tmp_path / "same")
     assert read_corrections(tmp_path / "again" / "audit" / "corrections.csv", data) == result.pins
     assert result.pins.keys() == set(first.trained_on.tolist())
-
-
-def test_a_page_written_anew_says_what_the_audit_said(folder: Path, tmp_path: Path) -> None:
-    audit(folder)
-    result = read_back(folder, answered(folder, tmp_path / "a.csv"))
-    rows = class_rows(Run.read(folder))
-    assert [row.noise_rate for row in rows] == result.rates.noise_rate.tolist()
-    assert all(row.interval is not None and row.interval[0] <= row.noise_rate <= row.interval[1] for row in rows)
-
-
-def test_the_files_for_the_next_run_can_be_read_by_it(folder: Path, tmp_path: Path) -> None:
-    """Names that a spreadsheet would run stand there with an apostrophe; the upper ends of the rates come along."""
-    audit(folder)
-    result = read_back(folder, answered(folder, tmp_path / "answers.csv"))
-    assert "'=dog" in (folder / "audit" / "rates.csv").read_text(encoding="utf-8")
-    rates, upper = read_rates(folder / "audit" / "rates.csv", CLASSES)
-    assert rates == dict(zip(CLASSES, result.rates.noise_rate.tolist(), strict=True))
-    assert upper == pytest.approx(result.rates.upper.tolist())
-    assert (np.array(upper) > list(rates.values())).all()
 
 
 def test_answers_in_the_table_itself_are_not_overwritten(folder: Path) -> None:
@@ -361,31 +341,31 @@ def test_bad_answers_are_sentences(folder: Path, tmp_path: Path, change: dict[st
 
 def test_bad_tables_and_folders_are_sentences(folder: Path, tmp_path: Path) -> None:
     rows = rows_of(audit(folder, kept=10, dropped=5)[0])
-    with pytest.raises(InputError, match="a second time"):
-        read_back(folder, write_rows(tmp_path / "a.csv", [rows[0] | {"answer": "right"}] * 2))
-    with pytest.raises(InputError, match="no column 'answer'"):
-        read_back(folder, write_rows(tmp_path / "b.csv", [{"id": "x", "index": 1}]))
-    with pytest.raises(InputError, match="There is no table"):
-        read_back(folder, tmp_path / "nothing.csv")
-    for door in (audit, verbs.audit):
-        with pytest.raises(InputError, match="not a run folder"):
-            door(tmp_path)
-    with pytest.raises(InputError, match="is not where the run found it, so there is nothing to show: give --data"):
-        verbs.audit(folder)
+    twice = write_rows(tmp_path / "a.csv", [rows[0] | {"answer": "right"}] * 2)
+    other = write_rows(tmp_path / "b.csv", [{"id": "x", "index": 1}])
     run_of(tmp_path / "other", seed=1)
-    with pytest.raises(InputError, match="belongs to another run"):
-        read_back(tmp_path / "other", answered(folder, tmp_path / "c.csv"))
+    foreign = answered(folder, tmp_path / "c.csv")
+    refusals: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
+        (read_back, (folder, twice), "a second time"),
+        (read_back, (folder, other), "no column 'answer'"),
+        (read_back, (folder, tmp_path / "nothing.csv"), "There is no table"),
+        (audit, (tmp_path,), "not a run folder"),
+        (verbs.audit, (tmp_path,), "not a run folder"),
+        (verbs.audit, (folder,), "is not where the run found it, so there is nothing to show: give --data"),
+        (read_back, (tmp_path / "other", foreign), "belongs to another run"),
+    ]
+    for door, arguments, sentence in refusals:
+        with pytest.raises(InputError, match=sentence):
+            door(*arguments)
     (folder / "selection.npz").unlink()
     with pytest.raises(InputError, match="the run did not finish"):
         audit(folder)
 
 
-def test_when_all_is_answered_there_is_nothing_to_ask(folder: Path, tmp_path: Path) -> None:
-    audit(folder, kept=N, dropped=N)
-    read_back(folder, answered(folder, tmp_path / "a.csv"))
+def test_when_all_is_answered_there_is_nothing_to_ask(folder: Path) -> None:
+    heard(folder, kept=N, dropped=N)
     with pytest.raises(InputError, match="nothing left to ask at random"):
         audit(folder)
-    audit(folder, suspicious=N)
-    read_back(folder, answered(folder, tmp_path / "s.csv", "suspicious.csv"))
+    heard(folder, suspicious=N)
     with pytest.raises(InputError, match="No suspicious example is left"):
         audit(folder, suspicious=1)

@@ -153,25 +153,19 @@ def test_the_difference_over_seeds_counts_an_example_once():
 
 
 @pytest.mark.parametrize(
-    "asked, words",
+    "data, asked, words",
     [
-        ({"methods": "rsl,nothing"}, "no method named 'nothing'"),
-        ({"methods": " , "}, "--methods names none"),
-        ({"colour": "red"}, "no option 'colour'"),
+        ("digits", {"methods": "rsl,nothing"}, "no method named 'nothing'"),
+        ("digits", {"methods": " , "}, "--methods names none"),
+        ("digits", {"colour": "red"}, "no option 'colour'"),
+        ("digits", {"out": "full"}, "not empty and not a comparison"),
+        ("nothing.csv", {}, "no table at"),
     ],
 )
-def test_bad_wishes_are_refused_before_anything_is_written(tmp_path: Path, asked: dict[str, Any], words: str):
+def test_bad_wishes_are_refused(tmp_path: Path, data: str, asked: dict[str, Any], words: str):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").touch()
+    wish: dict[str, Any] = {"methods": "rsl", "out": "out", "say": lambda words: None} | asked
     with pytest.raises(InputError, match=words):
-        compare("digits", tmp_path / "out", **{"methods": "rsl"} | asked)
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_folder_of_somebody_else_s_is_left_alone(tmp_path: Path):
-    (tmp_path / "mine.txt").touch()
-    with pytest.raises(InputError, match="not empty and not a comparison"):
-        compare("digits", tmp_path, methods="rsl")
-
-
-def test_data_that_is_not_there_ends_it_at_once(tmp_path: Path):
-    with pytest.raises(InputError, match="no table at"):
-        compare(str(tmp_path / "nothing.csv"), tmp_path / "out", methods="rsl", say=lambda words: None)
+        compare(data, **wish | {"out": tmp_path / wish["out"]})
+    assert data == "nothing.csv" or not (tmp_path / "out").exists()

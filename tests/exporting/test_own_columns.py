@@ -39,9 +39,10 @@ def run_of_table(tmp_path) -> Callable[[str], tuple[Path, Path]]:
     return make
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-@pytest.mark.parametrize("to", ["csv", "parquet"])
-@pytest.mark.parametrize("given", [False, True], ids=["recorded", "given"])
+@pytest.mark.parametrize(
+    "ending, to, given",
+    [("csv", "csv", False), ("csv", "parquet", True), ("parquet", "csv", True), ("parquet", "parquet", False)],
+)
 def test_a_cleaned_table_has_the_columns_of_the_own_one(run_of_table, tmp_path, ending, to, given):
     run, table = run_of_table(ending)
     if given:

@@ -164,7 +164,7 @@ def _tell(run: Audited, result: AuditResult, parts: Sequence[Part], dataset: Dat
     rates = {name: getattr(result.rates, name).tolist() for name in ("noise_rate", "low", "high")}
     told = replace(
         run.run, examples=run.run.examples.ranked(parts).answered(result.pins), verdict=result.verdict,
-        noise_rate=result.rates.noise_rate, rates=rates | {"overall": list(result.rates.overall)},
+        noise_rate=result.rates.noise_rate, rates=rates | {"overall": list(result.rates.overall or ())},
         by_hand=result.in_short,
     )  # fmt: skip
     shipped = told.shipped.method if told.shipped else told.settings.get("method")

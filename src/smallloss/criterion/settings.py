@@ -21,10 +21,10 @@ class Criterion(Knobs):
 
     score: str = knob("mean_loss", "What examples are ranked by.", choices=("mean_loss", "mean_margin", "last_loss"))
     window: tuple[float, float] = knob(
-        (0.0, 1.0), "The part of the stage that the score is a mean over, as two shares.", values="rising, in [0, 1]"
+        (0.0, 1.0), "The part of the stage that the score is a mean over.", values="rising, in [0, 1]"
     )
     half_epochs: float = knob(
-        2 / 3, "Length of the half-trainings that estimate noise rates, as a share of stage 1.", above=0
+        2 / 3, "Length of the half-trainings that estimate noise rates, in lengths of stage 1.", above=0
     )
     beta: float = knob(0.2, "Safety: how much less than 1 - noise rate of each label is kept.", values="in [0, 1]")
     gamma: Gamma = knob(
@@ -32,20 +32,20 @@ class Criterion(Knobs):
         "Balance: how far what is kept may depart from the prior.",
         values="`middle`, `none`, or a number from 1",
     )
-    kappa: float = knob(KAPPA, "The least certain kept example of a label has the weight exp(-kappa).", values="from 0")
+    kappa: float = knob(KAPPA, "The least certain example has the weight exp(-kappa).", values="from 0")
     weight_max: Literal["selected", "class"] = knob(
         "selected",
-        "Where that weight is reached: at the last one kept, or at the last of all.",
+        "Where that is reached: at the last one kept, or at the last of all.",
         values="`selected`, `class`",
     )
     rounding: Rounding = knob(
         "safe",
-        "How quotas become whole: forgiving float error, or cut as the authors do.",
+        "How quotas become whole: forgiving float error, or cut like the authors'.",
         values="`safe`, `raw`",
     )
     class_size: ClassSize = knob(
         "observed",
-        "The class sizes that quotas are shares of: as they are, or n / c, as the authors do under some noise.",
+        "What quotas are shares of: class sizes as they are, or n / c, the authors' under some noise.",
         values="`observed`, `nominal`",
     )
 

@@ -18,66 +18,58 @@ class Recipe(Knobs):
 
     epochs: int = knob(200, "Number of epochs.", least=1)
     batch: int = knob(128, "Examples per step; `rsl_wm` adds as many unlabeled ones.", least=1)
-    keep_short_batch: bool = knob(True, "Also train on the last, smaller batch of an epoch; `rsl_wm` has none.")
-    optimiser: str = knob(
-        "sgd", "The optimiser; `adam` decouples weight decay, as AdamW does.", choices=("sgd", "adam")
-    )
+    keep_short_batch: bool = knob(True, "Also learn from the last, smaller batch of an epoch; `rsl_wm` has none.")
+    optimiser: str = knob("sgd", "`adam` decouples weight decay, as AdamW does.", choices=("sgd", "adam"))
     lr: float = knob(0.1, "Peak learning rate.", above=0)
     momentum: float = knob(0.9, "Momentum of SGD.", least=0, below=1)
-    nesterov: bool = knob(False, "Nesterov momentum; SGD only, with a momentum above 0.")
+    nesterov: bool = knob(False, "Nesterov momentum, of SGD.")
     weight_decay: float = knob(5e-4, "Weight decay; features have a rule of their own (see Presets).", least=0)
-    decay_on: str = knob(
-        "all", "What decays: every parameter, or weights only (no biases, no norms).", choices=("all", "kernels")
-    )
+    decay_on: str = knob("all", "What decays: every parameter, or no biases and norms.", choices=("all", "kernels"))
     decay_last: bool = knob(
-        False, "Weights decay at the end of a step, when the average has taken them, as in the authors' MixMatch."
+        False, "Decay at the end of a step, when the average has taken the weights, as in the authors' MixMatch."
     )
     schedule: str = knob(
         "multistep",
-        "Shape of the learning rate over the stage.",
+        "Shape of the learning rate.",
         choices=("constant", "multistep", "cosine", "triangular", "trapezoid", "linear"),
     )
     milestones: tuple[float, ...] = knob(
         (0.3, 0.6, 0.8),
-        "Where `multistep` lowers the learning rate, as shares of the stage; `linear` falls from the first on.",
+        "Shares of the stage where `multistep` lowers the rate; `linear` falls from the first on.",
         values="rising, between 0 and 1",
     )
-    factor: float = knob(0.02, "What `multistep` multiplies the learning rate by at each milestone.", above=0)
-    warmup_steps: int = knob(0, "Steps over which the learning rate first rises from 0.", least=0)
-    batchnorm_momentum: float = knob(
-        0.1, "BatchNorm momentum, for layers that still have PyTorch's default of 0.1.", above=0, most=1
-    )
+    factor: float = knob(0.02, "What `multistep` multiplies it by at each.", above=0)
+    warmup_steps: int = knob(0, "Steps over which it first rises from 0.", least=0)
+    batchnorm_momentum: float = knob(0.1, "For layers that still have PyTorch's default of 0.1.", above=0, most=1)
     ema: float | None = knob(
-        None, "Decay of the moving average of the weights, which then scores and predicts.", least=0, below=1
+        None, "Decay of an average of the weights, which then scores and predicts.", least=0, below=1
     )
     ema_batchnorm: str = knob(
         "copy",
-        "BatchNorm statistics of that average: copied from the network, or recomputed.",
+        "BatchNorm statistics of that average.",
         choices=("copy", "recompute"),
     )
     ema_warmup: bool = knob(
-        False, "Average over the last tenth of the steps so far, until that is longer than the memory of `ema`."
+        False, "Average over the last tenth of the steps, while that is shorter than the memory of `ema`."
     )
-    pad: int = knob(4, "Pixels of padding around a picture before a random crop.", least=0)
-    padding: str = knob("zero", "Kind of padding.", choices=("zero", "reflect"))
+    pad: int = knob(4, "Pixels around a picture before a random crop.", least=0)
+    padding: str = knob("zero", "What these pixels hold.", choices=("zero", "reflect"))
     crop_offsets: int | None = knob(
         None,
-        "Crop positions along each side: all of them, or all but the last as in the authors' MixMatch.",
+        "Crop positions along a side: all, or all but the last as in the authors' MixMatch.",
         values="2 `pad` + 1 or 2 `pad`; `none` is the first",
     )
     scoring: str = knob(
         "plain",
-        "The view that is scored: the plain picture, or one random crop and flip.",
+        "What is scored: the plain picture, or one random crop and flip.",
         choices=("plain", "augmented"),
     )
     evaluate_every: int = knob(1, "Epochs between two measurements of accuracy.", least=1)
-    ties: str = knob(
-        "later", "Which epoch is the best when several validate equally well.", choices=("later", "earlier")
-    )
-    precision: str = knob("bf16", "The network's arithmetic on a GPU; on a CPU it is fp32.", choices=("bf16", "fp32"))
-    compile: bool = knob(False, "Compile the network first with `torch.compile`; GPU only.")
+    ties: str = knob("later", "Which of equally good epochs is the best.", choices=("later", "earlier"))
+    precision: str = knob("bf16", "Arithmetic on a GPU; on a CPU it is fp32.", choices=("bf16", "fp32"))
+    compile: bool = knob(False, "`torch.compile` the network first; GPU only.")
     checkpoint_seconds: float = knob(
-        0.0, "Least time between two checkpoints; 0 saves after every epoch.", values="seconds"
+        0.0, "Least seconds between two checkpoints; 0 saves after every epoch.", values="seconds"
     )
 
     def __post_init__(self) -> None:

@@ -31,7 +31,7 @@ _LEAST = 1e-4  # of a probability, so that no logarithm runs away
 class Own(Knobs):
     """The authors' for CIFAR-10 under symmetric noise; .9 and 1 where it is asymmetric, .9 and 7 for CIFAR-100."""
 
-    beta: float = knob(0.7, "How much of the target of an example stays at each look at it.", least=0, below=1)
+    beta: float = knob(0.7, "How much of an example's target stays at each look at it.", least=0, below=1)
     strength: float = knob(3.0, "Weight of staying with the targets (lambda).", least=0)
 
 

@@ -34,7 +34,12 @@ class Own(co_teaching.Own):
     """The authors' numbers, beside Co-teaching's."""
 
     rounds: int = knob(4, "Rounds of cross-validation.", least=1)
-    join: float = knob(0.2, "Share of the stage after which candidates join; twice that above 0.6.", least=0, most=0.5)
+    join: float = knob(
+        0.2,
+        "Share of the stage after which candidates join; twice that where the noise is above 0.6.",
+        least=0,
+        most=0.5,
+    )
 
 
 class OnSelected(co_teaching.CoTeaching):

@@ -35,7 +35,7 @@ class Own(co_teaching.Own):
     """λ beside Co-teaching's T_k. The authors' for CIFAR-10; another network may want another."""
 
     agreement: float = knob(
-        0.9, "Weight of the agreement of the two networks; small ones learn better with 0.5.", least=0, most=1
+        0.9, "Weight of the two networks' agreement; small ones learn better with 0.5.", least=0, most=1
     )
 
 

@@ -30,30 +30,26 @@ class MixMatchSettings(Knobs):
 
     steps_per_epoch: int | None = knob(
         1024,
-        "Steps per epoch of `rsl_wm`; `none` makes an epoch one pass over the training part, at least 50 steps.",
+        "Steps of an epoch; `none`: one pass over the training part, at least 50.",
         least=1,
     )
-    temperature: float = knob(0.5, "How much guessed labels are sharpened; lower is sharper.", above=0)
-    alpha: float = knob(0.75, "Mixing coefficients come from Beta(α, α); a small α hardly mixes.", above=0)
-    lambda_u: float = knob(75.0, "Weight of the loss on unlabeled examples.", least=0)
+    temperature: float = knob(0.5, "Lower sharpens guessed labels more.", above=0)
+    alpha: float = knob(0.75, "Mixing coefficients come from Beta(α, α); small hardly mixes.", above=0)
+    lambda_u: float = knob(75.0, "Weight of the loss on the rest.", least=0)
     ramp: float = knob(1.0, "Share of the stage over which `lambda_u` rises from 0.", least=0)  # Google: 16,384 steps
     mix_per: str = knob(  # authors: step; Google's code: example
         "step", "One mixing coefficient per step, or one per example.", choices=("step", "example")
     )
     passes: str = knob(
         "apart",
-        "One pass over all views of a step, or one for each view and, interleaved, each batch, as the authors.",
+        "One pass over all views of a step, or the authors' one for each view and, interleaved, batch.",
         choices=("joined", "apart"),
     )
-    guess_by: str = knob(
-        "network", "What guesses labels: the network, or the average of its weights.", choices=("network", "average")
-    )
+    guess_by: str = knob("network", "What guesses labels: the network, or its average.", choices=("network", "average"))
     networks: int = knob(1, "Number of networks that guess and judge together.", least=1)  # each mixes anew
-    rounds: int = knob(
-        1, "With 2, the examples are ranked and selected a second time part-way through.", choices=(1, 2)
-    )
-    look_at: float = knob(0.4, "Share of the stage after which that second look happens.", least=0, most=1)
-    second_beta: float = knob(0.05, "`beta` of the second selection.", least=0, most=1)
+    rounds: int = knob(1, "With 2, the examples are ranked and selected again part-way.", choices=(1, 2))
+    look_at: float = knob(0.4, "After which share of the stage.", least=0, most=1)
+    second_beta: float = knob(0.05, "`beta` of that second selection.", least=0, most=1)
 
     def look_epoch(self, epochs: int) -> int:
         """The epoch after which the second look happens."""

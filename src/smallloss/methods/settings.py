@@ -17,12 +17,8 @@ from smallloss.knobs import Knob, Knobs
 
 STAGE1 = "stage1"
 NETS = {
-    "net": Knob(
-        "The network; setting it also drops the preset's `final_net`.", values="a name; in Python also your own"
-    ),
-    "final_net": Knob(
-        "The network that learns from the selection; `none` is the same as `net`.", values="as `net`, or `none`"
-    ),
+    "net": Knob("The network; naming one drops the preset's `final_net`.", values="a name; in Python also your own"),
+    "final_net": Knob("The one that learns from the selection; `none` is `net`.", values="as `net`, or `none`"),
 }
 ALONE = NETS | Criterion.about()  # the settings that belong to no group
 

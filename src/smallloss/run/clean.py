@@ -25,9 +25,13 @@ DATA = (
     "A folder of pictures with one subfolder per class; a .csv or .parquet of picture paths, texts or columns; an .npz "
     "of arrays; an .npy of features with --labels; idx:FOLDER; cifar10:PATH; cifar100:PATH; hf:NAME; or digits, a demo."
 )
+LABEL = "Column of labels, if not called label, given_label or y."
+LABELS = "File of labels, if DATA is an .npy."
 RATES = "Share of wrong labels: 0.2, or cat=0.3,dog=0.1, or a .csv with the columns label and noise_rate."
-PRIOR = "How frequent the true classes are; uniform is the only choice. If left out: "
-TRANSITION = "File that holds the transition matrix T, if known; its rows are true classes."
+PRIOR = (
+    "How frequent the true classes are: uniform. If left out, T or an estimate says it; else classes are not balanced."
+)
+TRANSITION = "File that holds the transition matrix T; its rows are true classes."
 PROMISED = "Share of the kept labels that must be right for the verdict to be green."
 KINDS = "uniform:0.5, pairwise:0.4, structured:0.4"
 
@@ -92,24 +96,23 @@ def clean(
         required=True, again=False)] = None,
     *,
     promise: Annotated[float, Opt("SHARE", PROMISED)] = PROMISE,
-    label: Annotated[str | None, Opt("NAME", "Column of labels, if not called label, given_label or y.", "Data",
+    label: Annotated[str | None, Opt("NAME", LABEL, "Data",
         again=False)] = None,
-    labels: Annotated[str | Path | None, Opt("FILE", "File of labels, if DATA is an .npy of features.", "Data")] = None,
-    features: Annotated[Any, Opt("FILE", "Features for the network to see instead of DATA: .npy in the order of DATA, "
-        "or .npz or .parquet with ids.", "Data", Path)] = None,
-    backbone: Annotated[Any, Opt("NAME", "Pretrained model that makes such features of pictures or texts: timm:NAME, "
-        "hf:NAME, hf:FOLDER or module:function.", "Data")] = None,
+    labels: Annotated[str | Path | None, Opt("FILE", LABELS, "Data")] = None,
+    features: Annotated[Any, Opt("FILE", "Features for the network to see instead of DATA: an .npy in its order, or an "
+        ".npz or .parquet with ids.", "Data", Path)] = None,
+    backbone: Annotated[Any, Opt("NAME", "Pretrained model that makes such features: timm:NAME, hf:NAME, hf:FOLDER or "
+        "module:function.", "Data")] = None,
     corrections: Annotated[str | Path | None, Opt("FILE", "Answers by hand: the corrections.csv of an audit.", "Data",
         again=False)] = None,
-    protocol: Annotated[str | None, Opt("NAME", "Validation part of a benchmark: paper (a tenth, by its true labels), "
-        "full (none) or honest (a tenth, by the labels as they are).", "Data")] = None,
+    protocol: Annotated[str | None, Opt("NAME", "What validates in a benchmark: paper (a tenth, by true labels), "
+        "honest (a tenth, by the labels as they are) or full (nothing).", "Data")] = None,
     noise_rate: Annotated[Any, Opt("RATE", f"{RATES} If left out, it is estimated.", "Noise", again=False)] = None,
     transition: Annotated[Any, Opt("FILE", TRANSITION, "Noise", Path, again=False)] = None,
-    prior: Annotated[Any, Opt("NAME", f"{PRIOR}known with --noise, taken from T, or estimated with the rates; "
-        "otherwise classes are not balanced.", "Noise")] = None,
+    prior: Annotated[Any, Opt("NAME", PRIOR, "Noise")] = None,
     estimate: Annotated[bool, Opt("", "Estimate the noise rates even where they are known.", "Noise",
         again=False)] = False,
-    noise: Annotated[str | None, Opt("KIND", f"Make labels wrong on purpose, for a benchmark: {KINDS}, "
+    noise: Annotated[str | None, Opt("KIND", f"Make labels wrong on purpose: {KINDS}, "
         "human:FILE@random1.", "Noise")] = None,
     method: Annotated[str, Opt("NAME", f"How to learn in spite of wrong labels: {', '.join(methods.names())}.",
         "Training")] = "rsl",
@@ -117,8 +120,8 @@ def clean(
         "method's) or method.", "Training")] = "best",
     relabel: Annotated[bool, Opt("", "Train on all labels once more, the likely wrong ones as suggested; shipped if "
         "best.", "Training")] = False,
-    preset: Annotated[str | None, Opt("NAME", "Settings to start from: paper, fast (GPU) or cpu. If left out, the "
-        "hardware decides.", "Training")] = None,
+    preset: Annotated[str | None, Opt("NAME", "Settings to start from: paper, fast (GPU) or cpu. If left out, by the "
+        "hardware.", "Training")] = None,
     net: Annotated[Any, Opt("NAME", f"Network to train: {', '.join(nets.names())}. If left out, the preset's for "
         "pictures, mlp for anything else.", "Training")] = None,
     epochs: Annotated[int | None, Opt("N", "Epochs of every stage, instead of the preset's.", "Training")] = None,
@@ -126,8 +129,8 @@ def clean(
         "beta=0.1; may be repeated.", "Training", list[str], flag="--set", read=pairs)] = None,
     seed: Annotated[int, Opt("N", "Seed of every random draw.", "Training", least=0)] = 0,
     device: Annotated[str, Opt("NAME", "auto, cpu or cuda.", "Machine")] = "auto",
-    path: Annotated[str, Opt("NAME", "Where the inputs are kept: resident (on the device), streaming (read batch by "
-        "batch) or auto (by their size).", "Machine")] = "auto",
+    path: Annotated[str, Opt("NAME", "Where inputs are kept: resident (on the device), streaming (read batch by batch) "
+        "or auto (by size).", "Machine")] = "auto",
     workers: Annotated[int, Opt("N", "Processes that read the batches of a streaming run.", "Machine", least=0)] = 0,
     deterministic: Annotated[bool, Opt("", "Repeatable bit for bit on a GPU; slower.", "Machine")] = False,
     progress: bool | None = False,

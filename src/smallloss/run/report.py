@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from smallloss.errors import InputError
 from smallloss.knobs import Arg, Opt
 from smallloss.noise.answers import PROMISE
-from smallloss.run.clean import PRIOR, PROMISED, RATES, TRANSITION
+from smallloss.run.clean import LABEL, LABELS, PRIOR, PROMISED, RATES, TRANSITION
 
 if TYPE_CHECKING:
     from smallloss.record.run import Run
 
 RECORDED = "A run folder, or the .npz that LossLedger.save wrote."
-OF = "What the losses were recorded of; with a run folder, its DATA, if that has moved."
+OF = "What the losses were recorded of; of a run folder, its DATA, if that has moved."
 PROBABILITIES = (
-    "An .npy of probabilities out of sample, (n, classes) or (networks, n, classes): they estimate the noise rates, "
-    "and say what each example is taken for."
+    "An .npy of probabilities out of sample, (n, classes) or (networks, n, classes), from which the rates are "
+    "estimated."
 )
-BY_THEM = f"{PRIOR}taken from T or the estimate; otherwise classes are not balanced."
 
 
 def report(
@@ -25,12 +24,12 @@ def report(
     out: Annotated[str | Path | None, Opt("FOLDER", "The run folder to write, for a ledger.")] = None,
     *,
     data: Annotated[Any, Opt("DATA", OF)] = None,
-    label: Annotated[str | None, Opt("NAME", "Column of labels, as in clean.")] = None,
-    labels: Annotated[str | Path | None, Opt("FILE", "File of labels, as in clean.")] = None,
+    label: Annotated[str | None, Opt("NAME", LABEL)] = None,
+    labels: Annotated[str | Path | None, Opt("FILE", LABELS)] = None,
     probabilities: Annotated[str | Path | None, Opt("FILE", PROBABILITIES)] = None,
-    noise_rate: Annotated[Any, Opt("RATE", f"{RATES} If left out, estimated from the probabilities.")] = None,
+    noise_rate: Annotated[Any, Opt("RATE", f"{RATES} If left out, it is estimated.")] = None,
     transition: Annotated[Any, Opt("FILE", TRANSITION, kind=Path)] = None,
-    prior: Annotated[Any, Opt("NAME", BY_THEM)] = None,
+    prior: Annotated[Any, Opt("NAME", PRIOR)] = None,
     promise: Annotated[float | None, Opt("SHARE", f"{PROMISED} {PROMISE}, if left out.")] = None,
 ) -> "Run":  # fmt: skip
     """Write the page of a run anew; or a run folder of losses that were recorded in a training loop of your own."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from smallloss.errors import InputError
 from smallloss.knobs import Arg, Opt, converted
-from smallloss.run.clean import KINDS, PRIOR, PROMISED, RATES
+from smallloss.run.clean import KINDS, PRIOR, PROMISED, RATES, TRANSITION
 from smallloss.words import percent
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def corrupt(
     column: Annotated[str, Opt("NAME", "Column of labels.")] = "label",
     class_map: Annotated[str | None, Opt("PAIRS", "For structured noise: truck:car,cat:dog,dog:cat.",
         flag="--map")] = None,
-    seed: Annotated[int, Opt("N", "Seed of the random draws.", least=0)] = 0,
+    seed: Annotated[int, Opt("N", "Seed of every random draw.", least=0)] = 0,
     exact: Annotated[bool, Opt("", "Exact counts instead of independent draws.")] = False,
 ) -> str:  # fmt: skip
     """Make labels wrong on purpose, for a benchmark."""
@@ -63,8 +63,8 @@ def select(
     losses: Annotated[Path, Arg("LOSSES", "A .csv, .parquet or .npz of labels and losses, mean or per epoch.")],
     out: Annotated[Path, Opt("FILE", _TABLE, required=True)],
     noise_rate: Annotated[str | None, Opt("RATE", RATES)] = None,
-    transition: Annotated[Path | None, Opt("FILE", "File that holds T, instead of noise rates.")] = None,
-    prior: Annotated[str | None, Opt("NAME", f"{PRIOR}taken from T; without T, classes are not balanced.")] = None,
+    transition: Annotated[Path | None, Opt("FILE", TRANSITION)] = None,
+    prior: Annotated[str | None, Opt("NAME", PRIOR)] = None,
     beta: Annotated[float, Opt("SHARE", "Safety: how much less than 1 - noise rate is kept.")] = 0.2,
     gamma: Annotated[Any, Opt("NUMBER", "Balance of the classes: middle, none, or a number from 1.",
         read=_gamma)] = "middle",
