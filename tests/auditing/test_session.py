@@ -227,7 +227,7 @@ def test_answers_on_held_out_examples_tell_the_accuracy_and_no_rate(folder: Path
     result, run = heard(folder, held_out=60), read_run(folder)
     assert result.accuracy is not None
     assert result.accuracy.answered == len(result.heard.asked(HELD_OUT)) == 60
-    assert result.accuracy.low <= (run.run.examples.predicted == truths())[run.held_out].mean() <= result.accuracy.high
+    assert result.accuracy.low <= (run.examples.predicted == truths())[run.held_out].mean() <= result.accuracy.high
     assert result.rates.sampled == 0
     assert "Accuracy of the classifier:" in str(result)
 

@@ -75,7 +75,7 @@ def of_held_out(run: Audited, answers: Mapping[int, int], count: int, seed: int)
     """Held-out examples, to learn the accuracy of the classifier by true labels."""
     rows = np.setdiff1d(run.held_out, list(run.known))
     done = np.flatnonzero(np.isin(rows, list(answers)))
-    asked = held_out_questions(run.run.examples.predicted[rows] == run.labels[rows], count, (seed,), done.tolist())
+    asked = held_out_questions(run.examples.predicted[rows] == run.labels[rows], count, (seed,), done.tolist())
     if not len(asked):
         raise InputError("No held-out example is left to ask about: nothing was held out, or all have an answer.")
     words = f"{counted(len(asked), 'question')} on held-out examples, to learn the accuracy by true labels."

@@ -108,7 +108,7 @@ def next_run(run: Audited, *, as_before: bool) -> str:
     an estimate, from the noise that was drawn, from a file of T.
     """
     corrections, rates = run / CORRECTIONS, run / RATES
-    config, estimated = run.run.settings, run.run.estimate is not None
+    config, estimated = run.settings, run.estimate is not None
     data, noise = config["data"], config.get("noise", {})
     options, drawn, given = list(config.get("options", [])), noise.get("drawn"), config.get("given", [])
     words = ["smallloss", "clean", data.get("source") or "DATA", "--out", "NEW"]

@@ -1,12 +1,14 @@
 """A finished run as its audit sees it: vectors have an entry per row of the dataset, held-out ones too. No torch."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from smallloss.data.table_files import by_spelling
 from smallloss.files import read_npz
 from smallloss.record.examples import HELD_OUT, TRAIN
 from smallloss.record.run import FEATURES, SELECTION, Run
@@ -15,12 +17,11 @@ FOLDER, RESULT = "audit", "result.json"
 CORRECTIONS, RATES = "corrections.csv", "rates.csv"  # what a later run takes
 
 
-@dataclass(frozen=True, eq=False)
-class Audited:
-    """A run, and what it said before anybody answered."""
+@dataclass(eq=False, kw_only=True)
+class Audited(Run):
+    """A run, and what it said before anybody answered; in its examples stands what it says now."""
 
     folder: Path
-    run: Run
     key: str  # says in the answers which run they belong to
     label_score: np.ndarray  # low is suspicious; NaN for what was never seen
     kept: np.ndarray
@@ -31,28 +32,37 @@ class Audited:
 
     @cached_property
     def classes(self) -> np.ndarray:
-        return np.array(self.run.examples.classes, dtype=object)
+        return np.array(self.examples.classes, dtype=object)
 
     @property
     def labels(self) -> np.ndarray:
-        return self.run.examples.label
+        return self.examples.label
 
     @property
-    def ids(self) -> list[str]:
-        return list(self.run.examples.ids)
+    def ids(self) -> Sequence[str]:
+        return self.examples.ids
+
+    @cached_property
+    def spelled_ids(self) -> dict[str, str]:
+        """How a table may spell an id -> the id."""
+        return by_spelling(self.ids)
+
+    @cached_property
+    def spelled_classes(self) -> dict[str, str]:
+        return by_spelling(self.examples.classes)
 
     @cached_property
     def trained_on(self) -> np.ndarray:
-        return self.run.examples.rows(TRAIN)
+        return self.examples.rows(TRAIN)
 
     @cached_property
     def held_out(self) -> np.ndarray:
-        return self.run.examples.rows(HELD_OUT)
+        return self.examples.rows(HELD_OUT)
 
     @cached_property
     def known(self) -> dict[int, int]:
         """Row -> its true class by hand, or NONE: the corrections that the run was made with."""
-        return {int(row): int(true) for row, true in self.run.settings.get("corrections", [])}
+        return {int(row): int(true) for row, true in self.settings.get("corrections", [])}
 
 
 def read_run(folder: str | Path) -> Audited:
@@ -60,8 +70,10 @@ def read_run(folder: str | Path) -> Audited:
     folder = Path(folder)
     run = Run.read(folder)
     content = hashlib.sha256((folder / SELECTION).read_bytes() + run.settings["data"]["fingerprint"].encode())
-    e, saved = run.examples, read_npz(folder / FEATURES) if (folder / FEATURES).is_file() else {}
-    if "features" not in saved:  # a run of before: the columns that an audit writes anew are in its table alone
-        saved = {"label_score": e.label_score, "selected": e.kept}
-    key = content.hexdigest()[:16]
-    return Audited(folder, run, key, saved["label_score"], saved["selected"], saved.get("features"))
+    saved = {"label_score": run.examples.label_score, "selected": run.examples.kept}
+    if (folder / FEATURES).is_file():  # without them, by a run of before, the columns are in its table alone
+        saved |= read_npz(folder / FEATURES)
+    return Audited(
+        **vars(run), folder=folder, key=content.hexdigest()[:16], label_score=saved["label_score"],
+        kept=saved["selected"], features=saved.get("features"),
+    )  # fmt: skip

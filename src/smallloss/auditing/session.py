@@ -73,7 +73,7 @@ def ask(
     promise = _promise(run, promise)
     _refuse_counts(kept, dropped, suspicious, held_out)
     if dataset is not None:
-        run.run.require(dataset, run.folder)
+        run.require(dataset, run.folder)
     state = read_state(run, seed)
     answers = run.known | read_before(run).answers
     if suspicious is not None:
@@ -91,7 +91,7 @@ def ask(
 
 def _write(run: Audited, state: State, kind: str, asked: Asked, dataset: Dataset | None) -> Written:
     """The table to fill in, in which nothing betrays what the run thinks but of the suspicious; and the page."""
-    names, predicted, stem = run.classes.tolist(), run.run.examples.predicted, KINDS[kind]
+    names, predicted, stem = run.classes.tolist(), run.examples.predicted, KINDS[kind]
     questions = [
         Question(
             id=run.ids[row], index=row, given=int(run.labels[row]),
@@ -105,7 +105,7 @@ def _write(run: Audited, state: State, kind: str, asked: Asked, dataset: Dataset
     table = _write_rows(run / f"{stem}.csv", (*COLUMNS, "example"), lines)
     file = f"{stem}-answers.csv"
     page = audit_page(
-        questions, names, name=run.run.settings["data"]["name"], run=run.key, file=file, check=asked.check,
+        questions, names, name=run.settings["data"]["name"], run=run.key, file=file, check=asked.check,
         command=shlex.join(["smallloss", "audit", str(run.folder.absolute()), "--answers", file]),
     )  # fmt: skip
     return Written(table, files.write_text(run / f"{stem}.html", page), asked.words)
@@ -127,7 +127,7 @@ def read_back(
     run = read_run(run_folder)
     promise = _promise(run, promise)
     if dataset is not None:
-        run.run.require(dataset, run.folder)
+        run.require(dataset, run.folder)
     heard = read_answers(run, run / "audit.csv" if answers_csv is None else Path(answers_csv))
     state = set_apart(read_state(run), heard)
     answers = run.known | decided(heard.answers)
@@ -140,7 +140,7 @@ def read_back(
         parts, verdict = ranked_anew(run, taught.label_score, rates, answers, state.kept), asked_about
         state = replace(state, label_score=taught.label_score, kept=_kept(run, parts))
     else:
-        verdict = judge(parts[0].selection, run.run.noise, promise=promise, learnt_from=len(answers))
+        verdict = judge(parts[0].selection, run.noise, promise=promise, learnt_from=len(answers))
         state = anew
     result = AuditResult(
         run=run.key, classes=run.classes, heard=heard, rows=to_keep(run, heard), pins=answers, rates=rates,
@@ -163,7 +163,7 @@ def _tell(run: Audited, result: AuditResult, parts: Sequence[Part], dataset: Dat
     """What the answers changed is written where the run said it: its table, what is said of it, its page."""
     rates = {name: getattr(result.rates, name).tolist() for name in ("noise_rate", "low", "high")}
     told = replace(
-        run.run, examples=run.run.examples.ranked(parts).answered(result.pins), verdict=result.verdict,
+        run, examples=run.examples.ranked(parts).answered(result.pins), verdict=result.verdict,
         noise_rate=result.rates.noise_rate, rates=rates | {"overall": list(result.rates.overall or ())},
         by_hand=result.in_short,
     )  # fmt: skip
@@ -181,7 +181,7 @@ def answered(folder: Path) -> Run:
     run = read_run(folder)
     for kind in KINDS:
         refuse_unread(run, kind)
-    return replace(run.run, examples=run.run.examples.answered(decided(read_before(run).answers)))
+    return replace(run, examples=run.examples.answered(decided(read_before(run).answers)))
 
 
 def judged(run: Audited, state: State, heard: Heard, promise: float) -> tuple[Judgement, int]:
@@ -194,11 +194,11 @@ def judged(run: Audited, state: State, heard: Heard, promise: float) -> tuple[Ju
         classes=run.classes, class_index=run.labels[run.trained_on], mask=np.isin(stream, (KEPT, KNOWN))
     )
     if not said or (precision.low <= known / max(blocks.size + known, 1) and precision.high >= 1):
-        return judge(of_round, run.run.noise, promise=promise), 0
+        return judge(of_round, run.noise, promise=promise), 0
     of_class = np.bincount(run.labels[list(said)], minlength=len(run.classes))
     more = _needed(state, said, promise).at_rate or 0
     checked = Checked(precision, sum(right is True for right in said.values()), len(said), of_class, more)
-    return judge(of_round, run.run.noise, checked=checked, promise=promise), more
+    return judge(of_round, run.noise, checked=checked, promise=promise), more
 
 
 def _needed(state: State, said: Mapping[int, bool | None], promise: float) -> Needed:
@@ -222,11 +222,11 @@ def _accuracy(run: Audited, heard: Heard) -> TrueAccuracy | None:
     place = {row: at for at, row in enumerate(rows.tolist())}
     others = {place[row]: true for row, true in heard.answers.items() if row in place and row not in asked}
     answers = {place[row]: true for row, true in asked.items() if row in place}
-    return with_answers(run.labels[rows], run.run.examples.predicted[rows], answers, others)
+    return with_answers(run.labels[rows], run.examples.predicted[rows], answers, others)
 
 
 def _promise(run: Audited, promise: float | None) -> float:
-    found = float(run.run.settings.get("promise") or PROMISE) if promise is None else promise
+    found = float(run.settings.get("promise") or PROMISE) if promise is None else promise
     require_promise(found)
     return found
 

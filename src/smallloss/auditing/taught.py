@@ -56,16 +56,16 @@ def rates_after(run: Audited, state: State, heard: Heard) -> NoiseModel:
     answers = {place[row]: true for row, true in said.items()}
     if len(drawn) < ENOUGH:
         sampled = []
-    return rates_from(run.labels[run.trained_on], answers, sampled, stream[run.trained_on], run.run.noise_rate)
+    return rates_from(run.labels[run.trained_on], answers, sampled, stream[run.trained_on], run.noise_rate)
 
 
 def ranked_anew(
     run: Audited, label_score: np.ndarray, rates: NoiseModel, answers: Mapping[int, int], kept: np.ndarray | None
 ) -> list[Part]:
     """As the run selects, by other scores and rates; `kept`: this much of the table stands, since it was checked."""
-    prior = replace(run.run.noise, noise_rate=rates.noise_rate).of(run.labels[run.trained_on]).prior
+    prior = replace(run.noise, noise_rate=rates.noise_rate).of(run.labels[run.trained_on]).prior
     noise, parts = replace(rates, prior=prior), list[Part]()
-    how = Criterion.of(run.run.settings.get("settings", {}))
+    how = Criterion.of(run.settings.get("settings", {}))
     for split, rows in ((TRAIN, run.trained_on), (HELD_OUT, run.held_out)):
         labels, suspicion = run.labels[rows], 1 - label_score[rows]
         said = {at: answers[row] for at, row in enumerate(rows.tolist()) if row in answers}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from smallloss.auditing.run import RESULT, Audited
-from smallloss.data.table_files import by_spelling, read_table
+from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
 from smallloss.noise.answers import NONE, UNSURE, true_class
 from smallloss.record.examples import HELD_OUT
@@ -43,7 +43,7 @@ def read_answers(run: Audited, path: Path) -> Heard:
     missing = [name for name in (*ANSWER, "stratum", "run") if name not in table.column_names]
     if missing:
         raise InputError(f"{path} has no column {missing[0]!r}; fill in the table or the page that the audit wrote.")
-    before, ids = read_before(run), by_spelling(run.ids)
+    before = read_before(run)
     answers, why, again = dict(before.answers), dict(before.why), dict(before.again)
     fresh: dict[tuple[int, bool], int] = {}
     left_open = 0
@@ -51,7 +51,7 @@ def read_answers(run: Audited, path: Path) -> Heard:
         if not any(row.values()):  # a spreadsheet may leave some at the end
             continue
         what = f"Row {number} of {path.name}"
-        i = _position(run, row, ids, what)
+        i = _position(run, row, what)
         which = i, row["stratum"] == AGAIN
         if which in fresh:
             raise InputError(f"{what} answers for {quoted(run.ids[i])} a second time; keep one answer.")
@@ -111,11 +111,11 @@ def refuse_unread(run: Audited, kind: str) -> None:
     path = run / f"{KINDS[kind]}.csv"
     if not path.is_file():
         return
-    before, ids = read_before(run), by_spelling(run.ids)
+    before = read_before(run)
     for row in read_table(path).to_pylist():
         if row.get("run") not in (None, run.key) or not any(said := said_of(run, row)):
             continue
-        i = _position(run, row, ids, f"A row of {path}")
+        i = _position(run, row, f"A row of {path}")
         if before.answers.get(i) != _true_class(run, i, *said, f"A row of {path}"):
             raise InputError(
                 f"{path} holds answers that were not read back; do that first "
@@ -126,7 +126,7 @@ def refuse_unread(run: Audited, kind: str) -> None:
 def said_of(run: Audited, row: dict[str, Any]) -> tuple[str, str]:
     """An answer and a class as they were written; two empty texts where there is none."""
     label = row.get("true_label") or ""
-    return (row.get("answer") or "").strip().lower(), by_spelling(run.classes.tolist()).get(label, label.strip())
+    return (row.get("answer") or "").strip().lower(), run.spelled_classes.get(label, label.strip())
 
 
 def _true_class(run: Audited, row: int, word: str, name: str, where: str) -> int:
@@ -134,19 +134,19 @@ def _true_class(run: Audited, row: int, word: str, name: str, where: str) -> int
     return true_class(word, name, int(run.labels[row]), code, where)
 
 
-def _position(run: Audited, row: dict[str, Any], ids: dict[str, str], what: str) -> int:
-    """The row of the dataset that a row of answers is about; `ids`: by how they may be spelled."""
+def _position(run: Audited, row: dict[str, Any], what: str) -> int:
+    """The row of the dataset that a row of answers is about."""
     if row["run"] not in (None, run.key):
         raise InputError(f"{what} belongs to another run ({row['run']}, but this one is {run.key}): name that run.")
     index = row["index"] or ""
     i = int(index) if index.isdecimal() and int(index) < len(run.ids) else None
-    if i is None or ids.get(row["id"] or "") != run.ids[i]:
+    if i is None or run.spelled_ids.get(row["id"] or "") != run.ids[i]:
         raise InputError(
             f"{what} has the id {row['id']!r} and the index {row['index']!r}, but no example of {run.folder} has both: "
             "keep them as the audit wrote them."
         )
     given, why, label = row.get("given_label"), row.get("stratum"), str(run.classes[run.labels[i]])
-    if given and by_spelling(run.classes.tolist()).get(given) != label:
+    if given and run.spelled_classes.get(given) != label:
         raise InputError(
             f"{what} has the given_label {given!r}, but {quoted(run.ids[i])} carries {quoted(label)}: keep it as the "
             "audit wrote it, and write a better label into true_label."
