@@ -39,7 +39,6 @@ from smallloss.noise.blocks import Needed, answers_needed, anytime
 from smallloss.noise.rates import KEPT
 from smallloss.noise.verdict import Checked, Judgement, judge, require_promise
 from smallloss.record.examples import HELD_OUT, Part
-from smallloss.record.run import Run
 from smallloss.report.page import write_page
 
 
@@ -105,7 +104,7 @@ def _write(run: Audited, state: State, kind: str, asked: Asked, dataset: Dataset
     table = _write_rows(run / f"{stem}.csv", (*COLUMNS, "example"), lines)
     file = f"{stem}-answers.csv"
     page = audit_page(
-        questions, names, name=run.settings["data"]["name"], run=run.key, file=file, check=asked.check,
+        questions, names, name=run.name, run=run.key, file=file, check=asked.check,
         command=shlex.join(["smallloss", "audit", str(run.folder.absolute()), "--answers", file]),
     )  # fmt: skip
     return Written(table, files.write_text(run / f"{stem}.html", page), asked.words)
@@ -176,7 +175,7 @@ def _tell(run: Audited, result: AuditResult, parts: Sequence[Part], dataset: Dat
         write_page(told.shown_with(dataset), run.folder / "report.html")
 
 
-def answered(folder: Path) -> Run:
+def answered(folder: Path) -> Audited:
     """A run with all that was said of its examples by hand, in the audit of it too."""
     run = read_run(folder)
     for kind in KINDS:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from smallloss import words
+from smallloss.auditing.run import Audited
 from smallloss.auditing.session import answered
 from smallloss.criterion.selection import LIKELY_WRONG, REASONS, UNREADABLE
 from smallloss.data.decode import is_picture
@@ -19,7 +20,6 @@ from smallloss.exporting import formats
 from smallloss.exporting.formats import KEEP, Columns
 from smallloss.files import place, seen_from, write_json
 from smallloss.record.examples import Examples
-from smallloss.record.run import Run
 
 _CLEANED = ("folder", "csv", "parquet")  # the others show every example
 _ENDING = {"folder": "", "csv": ".csv", "parquet": ".parquet", "cleanlab": ".csv"}
@@ -59,32 +59,12 @@ class Exported:
         return "\n".join([said, *([_GUESSES] if suggested else []), *([self.note] if self.note else [])])
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """What a finished run says of its examples, in input order."""
-
-    folder: Path
-    run: Run
-    examples: Examples  # with what was said of them by hand
-    listed: Columns  # their table, with those that could not be read
-    rows: np.ndarray  # the places in it of those that could
-
-    @classmethod
-    def read(cls, folder: Path) -> "_Run":
-        run = answered(folder)
-        listed = run.examples.with_unreadable()
-        return cls(folder, run, run.examples, listed, np.flatnonzero(listed["reason"] != REASONS[UNREADABLE]))
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Of the data: name, fingerprint, where it came from."""
-        return dict(self.run.settings["data"])
-
-    def exported(self, target: Path, written: np.ndarray, **more: Any) -> Exported:
-        """What there is to say of it; `written`: places in the table."""
-        lost = np.delete(self.listed["reason"], written)
-        why = {name: int((lost == name).sum()) for name in REASONS if (lost == name).any()}
-        return Exported(target, len(self.listed["id"]), len(written), why=why, **more)
+def _exported(target: Path, e: Examples, rows: np.ndarray, **more: Any) -> Exported:
+    """What there is to say of it; `rows`: what was written."""
+    lost = np.bincount(np.delete(e.reason, rows), minlength=len(REASONS))
+    lost[UNREADABLE] += len(e.unreadable)
+    why = {name: count for name, count in zip(REASONS, lost.tolist(), strict=True) if count}
+    return Exported(target, len(e) + len(e.unreadable), len(rows), why=why, **more)
 
 
 class _Originals(NamedTuple):
@@ -111,7 +91,8 @@ def export(
     In csv, a text that a spreadsheet would run has an apostrophe.
     """
     _refuse_odd_wishes(to, keep, relabel, copy)
-    target, found = place(out), _Run.read(Path(run))
+    target, found = place(out), answered(Path(run))
+    e = found.examples
     _refuse_taken(target, to)
     if data is None and to in _SHOWS_ORIGINALS:
         data, label = _recorded_source(found, to)
@@ -119,44 +100,45 @@ def export(
     _refuse_unfit(originals, data, to)
     if to == "folder":
         _refuse_inside(target, Path(str(data)))
-    rows, codes = formats.cleaned(found.examples, keep or ("not likely wrong" if to in _CLEANED else "all"), relabel)
+    rows, codes = formats.cleaned(e, keep or ("not likely wrong" if to in _CLEANED else "all"), relabel)
     if not len(rows):
         raise InputError(
             f"No example of {found.folder} is left to export; keep more of them (--keep), or relabel (--relabel)."
         )
     target.parent.mkdir(parents=True, exist_ok=True)
     if to not in _CLEANED:
-        return _write_all(target, to, found, originals)
+        return _write_all(target, to, e, originals)
     note = ""
     if to == "folder":
-        labels = found.examples.named(codes[rows]).tolist()
+        labels = e.named(codes[rows]).tolist()
         formats.write_folder(target, [originals.paths[i] for i in rows], labels, copy)
     else:
-        ours = formats.cleaned_columns(found.examples, rows, codes)
+        ours = formats.cleaned_columns(e, rows, codes)
         columns, note = _with_own(ours, rows, target, found, originals.paths, data, label)
         write_table(target, columns)
-    changed = (codes != found.examples.label)[rows]
-    by_hand = changed & formats.found_wrong(found.examples)[rows]
-    said = found.exported(
-        target, found.rows[rows], relabelled=int(changed.sum()), by_hand=int(by_hand.sum()), note=note
-    )
-    if found.run.intervals is None or not said.why.get(REASONS[LIKELY_WRONG]):
+    changed = (codes != e.label)[rows]
+    by_hand = changed & formats.found_wrong(e)[rows]
+    counts = {"relabelled": int(changed.sum()), "by_hand": int(by_hand.sum())}
+    said = _exported(target, e, rows, **counts, note=note)
+    if found.intervals is None or not said.why.get(REASONS[LIKELY_WRONG]):
         return said
-    ends = (words.percent(end, 0) for end in found.run.intervals["overall"][1:])
+    ends = (words.percent(end, 0) for end in found.intervals["overall"][1:])
     return replace(said, note="\n".join(filter(None, [note, _ESTIMATED.format(*ends)])))
 
 
-def _write_all(target: Path, to: str, run: _Run, originals: _Originals) -> Exported:
+def _write_all(target: Path, to: str, e: Examples, originals: _Originals) -> Exported:
     """Every example, for a tool that shows them."""
     if to == "cleanlab":  # it has no ids: only a row for each input, readable or not, says which is which
-        write_table(target, {name: run.listed[name] for name in CLEANLAB})
-    elif to == "fiftyone":
-        write_json(target, formats.fiftyone_samples(run.examples, originals.paths))
+        table = e.with_unreadable()
+        write_table(target, {name: table[name] for name in CLEANLAB})
+        return Exported(target, len(table["id"]), len(table["id"]))
+    if to == "fiftyone":
+        write_json(target, formats.fiftyone_samples(e, originals.paths))
     else:
         kind = "image" if originals.paths else "text"
         shown = [formats.local_file(path) for path in originals.paths] or originals.texts
-        write_json(target, formats.labelstudio_tasks(run.examples, kind, shown))
-    return run.exported(target, np.arange(len(run.listed["id"])) if to == "cleanlab" else run.rows)
+        write_json(target, formats.labelstudio_tasks(e, kind, shown))
+    return _exported(target, e, np.arange(len(e)))
 
 
 def _refuse_odd_wishes(to: str, keep: str | None, relabel: bool, copy: bool) -> None:
@@ -186,19 +168,19 @@ def _refuse_taken(target: Path, to: str) -> None:
         raise InputError(f"{target} already exists; move it away or name another file.")
 
 
-def _recorded_source(run: _Run, to: str) -> tuple[str, str | None]:
+def _recorded_source(run: Audited, to: str) -> tuple[str, str | None]:
     """The DATA and the column of labels, where the run wrote them down."""
-    source = run.facts.get("source")
+    source = run.settings["data"].get("source")
     if source is None:
         raise InputError(
-            f"{to} needs the originals, but {run.folder} does not say where {run.facts['name']} is; "
+            f"{to} needs the originals, but {run.folder} does not say where {run.name} is; "
             "name the data that the run was made from with --data (in Python, data=)."
         )
-    return source, run.facts.get("label")
+    return source, run.settings["data"].get("label")
 
 
-def _find_originals(data: str | Path, label: str | None, run: _Run) -> _Originals:
-    ids = list(run.examples.ids)
+def _find_originals(data: str | Path, label: str | None, run: Audited) -> _Originals:
+    ids = list(run.ids)
     paths = picture_files(place(data), ids)
     lost = [name for name, path in zip(ids, paths, strict=False) if not path.is_file()]
     if lost:
@@ -207,7 +189,7 @@ def _find_originals(data: str | Path, label: str | None, run: _Run) -> _Original
             f"{words.listed(lost, 3, words.quoted)}. Put them back."
         )
     dataset = load(data, label=label)
-    run.run.require(dataset, run.folder)
+    run.require(dataset, run.folder)
     return _Originals(paths, dataset.shown or ())
 
 
@@ -227,33 +209,42 @@ def _refuse_inside(target: Path, source: Path) -> None:
 
 
 def _with_own(
-    ours: dict[str, Any], rows: np.ndarray, target: Path, run: _Run, paths: Sequence[Path], data: Any, label: str | None
+    ours: dict[str, Any],
+    rows: np.ndarray,
+    target: Path,
+    run: Audited,
+    paths: Sequence[Path],
+    data: Any,
+    label: str | None,
 ) -> tuple[dict[str, Any], str]:
     """Our columns of these rows and the user's own beside them, or where their pictures are; and what is to be said."""
-    own, note = _own_table(run, data, label)
+    listed = run.examples.with_unreadable()
+    own, note = _own_table(run, listed, data, label)
     if own is not None:
-        keeps = target.suffix == ".parquet"
-        columns = own.beside(ours, run.rows[rows], target.parent, nested=keeps)
+        keeps, there = target.suffix == ".parquet", np.flatnonzero(listed["reason"] != REASONS[UNREADABLE])
+        columns = own.beside(ours, there[rows], target.parent, nested=keeps)
         if keeps or not own.nested:
             return columns, ""
         one = len(own.nested) == 1
         lacks = f"The column {words.listed(own.nested)} is" if one else f"The columns {words.listed(own.nested)} are"
         kept = "--to parquet keeps it." if one else "--to parquet keeps them."
         return columns, f"{lacks} not in it: a csv cannot hold lists, records or bytes; {kept}"
-    source = run.facts.get("source")
+    source = run.settings["data"].get("source")
     if data is None and source is not None and Path(source).is_dir():
-        paths = picture_files(Path(source), list(run.examples.ids))
+        paths = picture_files(Path(source), list(run.ids))
     if not paths:
         return ours, note
     return {**ours, "path": [seen_from(target.parent, paths[i]) for i in rows]}, ""
 
 
-def _own_table(run: _Run, data: str | Path | None, label: str | None) -> tuple[OwnTable | None, str]:
-    """The user's own table, or none and the sentence that says how to join."""
-    ids = list(run.listed["id"])
-    name, numbered = run.facts["name"], ids == [str(i) for i in range(len(ids))]
+def _own_table(
+    run: Audited, listed: Columns, data: str | Path | None, label: str | None
+) -> tuple[OwnTable | None, str]:
+    """The user's own table, or none and the sentence that says how to join. listed: all that the run was given."""
+    ids = list(listed["id"])
+    name, numbered = run.name, ids == [str(i) for i in range(len(ids))]
     on = f"on id ({'the row number, from 0' if numbered else 'the name of each example there'})."
-    place = run.facts.get("source") if data is None else data
+    place = run.settings["data"].get("source") if data is None else data
     if place is None or not is_table(place):
         if place is not None and is_picture(ids[0]) and not Path(place).expanduser().exists():
             return None, f"The paths of the pictures are not in it, because {place} is gone: name it with --data."
@@ -265,11 +256,10 @@ def _own_table(run: _Run, data: str | Path | None, label: str | None) -> tuple[O
     if not path.is_file():
         return None, f"{lacks} is gone: name it with --data, or {join}"
     try:
-        own = read_own_table(path, run.facts.get("label"))
-        drawn = (
-            run.run.settings.get("noise", {}).get("drawn") is not None
-        )  # labels of the run are not those of the data
-        same = own.ids == ids and (drawn or own.labels == list(run.listed["given_label"]))
+        own = read_own_table(path, run.settings["data"].get("label"))
+        # Labels that were drawn for the run are not those of the data.
+        drawn = run.settings.get("noise", {}).get("drawn") is not None
+        same = own.ids == ids and (drawn or own.labels == list(listed["given_label"]))
     except InputError:
         same = False
     if same:
