@@ -318,7 +318,7 @@ def test_clean_puts_a_transition_with_names_in_the_order_of_the_classes(tmp_path
         raise KeyboardInterrupt
 
     monkeypatch.setattr(
-        cleaning, "_run", lambda task, method, settings, ready, *_, **__: spy(transition=ready.noise.transition)
+        cleaning, "_run", lambda ready, *_, **__: spy(transition=ready.noise.transition)
     )
     arguments = ["clean", "digits", "--out", tmp_path / "run", "--transition", tmp_path / "T.csv", "--device", "cpu"]
     monkeypatch.setattr(sys, "argv", ["smallloss", *map(str, arguments)])
