@@ -4,6 +4,7 @@ python benchmarks/results_page.py
 """
 
 from common import RESULTS
+from results_bars import section as bars
 from results_beyond import demos, estimation, folders, frozen, weak_networks
 from results_paper import accuracy, paper_curve, precision, selection_speed, speed, trials, without_gpu
 from results_trust import trust
@@ -26,7 +27,7 @@ def main() -> None:
         "# Results\n\nMade by `benchmarks/results_page.py` from `benchmarks/results`, where each line has its seed, "
         "commit, hardware and command. Precision at the share 1 - η_i is that of so many of the smallest losses.\n",
         speed(), precision(), accuracy(), paper_curve(), without_gpu(), trials(), estimation(), weak_networks(),
-        trust(), folders(), frozen(), demos(), selection_speed(), BLANK,
+        bars(), trust(), folders(), frozen(), demos(), selection_speed(), BLANK,
     ]  # fmt: skip
     (RESULTS.parents[1] / "docs" / "results.md").write_text("\n".join(parts), encoding="utf-8")
 

@@ -39,6 +39,19 @@ def speed() -> str:
         + table(["side", "images/s", "ours is faster by"], cells)
         + f"\nPlan and ledger take {share:.1f} % of an epoch. The aim of 55,000 images/s was not reached.\n\n"
         + made(rows)
+        + _beside()
+    )
+
+
+def _beside() -> str:
+    """This version beside the one before its engine moved, epoch by epoch in turn."""
+    rows = latest(lines("speed_beside.jsonl"), "stage")
+    said = [f"{row['stage']} {row['ratio']:.2f} ({row['least']:.2f} to {row['most']:.2f})" for row in rows]
+    if not rows:
+        return ""
+    return (
+        "\nBeside the version before the engine moved, epoch by epoch in turn (`speed_beside.jsonl`), times as "
+        f"fast, median and range of {len(rows[0]['seconds']['now'])}: {', '.join(said)}.\n\n{made(rows)}"
     )
 
 

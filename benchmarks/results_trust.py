@@ -14,7 +14,7 @@ WORDS = ("unchecked", "checked", "do not trust")
 
 
 def trust() -> str:
-    sections = [section() for section in (_estimate, _verdict, *results_audits.SECTIONS)]
+    sections = [section() for section in (_estimate, _verdict, _whole, *results_audits.SECTIONS)]
     return "\n".join(section for section in sections if section)
 
 
@@ -48,6 +48,7 @@ def _estimate() -> str:
         + table(["estimate", "covers the overall rate", "width", "covers a label's rate", "width"], intervals)
         + "\nWhat is kept, as many beside before, and how many of them are right (%):\n\n"
         + table(["sets", "kept, now : before", "precision, now", "before"], list(_kept(groups)))
+        + f"\nTraining for the estimate, beside plain training: {_cost(rows):.2f} times as long on the mean.\n"
         + "\n" + made(rows)
     )  # fmt: skip
 
@@ -73,6 +74,28 @@ def _verdict() -> str:
     )  # fmt: skip
 
 
+def _whole() -> str:
+    found = {name: part(name, file="trust_gpu.jsonl") for name in ("estimate", "verdict", "shipped")}
+    if not found["estimate"]:
+        return ""
+    body = []
+    for said, verdict, shipped in zip(*(sorted(rows, key=lambda row: row["name"] + row["noise"])
+                                        for rows in found.values()), strict=True):  # fmt: skip
+        now, truth = said["rules"]["now"], shipped["truth"]
+        f1 = (f"{said['rules'][rule]['f1']:.3f}" for rule in ("now", *RULES[3:5]))
+        body.append([
+            f"{said['name']}, {said['noise']}", f"{100 * said['wrong']:.1f}",
+            f"{100 * now['overall']:.1f} ({100 * now['low']:.0f} to {100 * now['high']:.0f})", f"{now['mae']:.3f}",
+            " / ".join(f1), f"{verdict['kept']:,}, {100 * verdict['precision']:.1f}", verdict["word"],
+            f"{100 * truth['cross_entropy']:.1f} / {100 * truth['rsl']:.1f}, {shipped['shipped']}",
+        ])  # fmt: skip
+    head = [
+        "set", "wrong, %", "found, with its interval", "mean error per label", "F1, ours / cleanlab / not predicted",
+        "kept, right (%)", "verdict", "true accuracy, cross entropy / RSL, shipped",
+    ]  # fmt: skip
+    return "## Whole sets on a GPU (`trust_gpu.jsonl`)\n\n" + table(head, body) + "\n" + made(found["estimate"])
+
+
 def _mean(rows: list[Row], rule: str, key: str) -> float:
     values = [_value(row["rules"][rule], key) for row in rows]
     return sum(values) / len(values)
@@ -85,6 +108,12 @@ def _value(found: Row, key: str) -> float:
 def _three(rows: list[Row], rule: str, *, shows_f1: bool) -> str:
     last = "f1" if shows_f1 else "flagged"
     return " / ".join(f"{_mean(rows, rule, key):.3f}" for key in ("mae", "off", last))
+
+
+def _cost(rows: list[Row]) -> float:
+    """Seconds of stage 1 and the two halves for each second of stage 1."""
+    times = [row["seconds"] for row in rows if "seconds" in row]
+    return sum(1 + one["halves"] / one["stage1"] for one in times) / len(times)
 
 
 def _families(rows: list[Row]) -> Iterable[list[str]]:

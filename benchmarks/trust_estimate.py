@@ -23,7 +23,8 @@ def measure(cell: Cell) -> Iterator[Row]:
             | _of_interval(cell, np.array(said["low"]), np.array(said["high"]), *said["overall"][1:])
             | _of_kept(cell, cell.before.kept)
         )
-    yield cell.named() | {"rules": found | _peers(cell) | _candidates(cell)}
+    seconds = cell.facts["seconds"]
+    yield cell.named() | {"seconds": seconds, "rules": found | _peers(cell) | _candidates(cell)}
 
 
 def _estimates(cell: Cell) -> dict[str, NoiseModel]:

@@ -105,7 +105,7 @@ OF = ("--data", "rows.csv", "--out", "refused")
         (("ledger.npz", *OF), "give --noise-rate"),
         (("ledger.npz", *OF, "--probabilities", "narrow.npy"), "has the shape (90, 2); for 90 examples in 3 classes"),
         (("ledger.npz", "--data", "unlabelled.csv", "--out", "refused", "--noise-rate", "0.2"), "label"),
-        (("P.npy", *OF, "--noise-rate", "0.2"), "is damaged or not a ledger"),
+        (("P.npy", *OF, "--noise-rate", "0.2"), "cannot be read as an npz file"),
         (("ledger.npz",), "--data DATA --out RUN"),
         ((".", "--out", "there"), "--out goes with a ledger"),
     ],

@@ -1,17 +1,10 @@
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
 from smallloss.data import Dataset, hold_out, split
-from smallloss.data.duplicates import (
-    conflict_note,
-    conflict_table,
-    conflicting_duplicates,
-    difference_hash,
-)
-from smallloss.errors import InputError
+from smallloss.data.duplicates import conflict_note, conflict_table, conflicting_duplicates, difference_hash
 
 
 def scenes(n, seed=0, size=32):
@@ -91,11 +84,6 @@ def test_groups_of_one_change_nothing():
     plain = hold_out(data, 3)
     alone = hold_out(data, 3, groups=np.arange(50))
     assert plain[1].tolist() == alone[1].tolist()
-
-
-def test_groups_that_do_not_fit():
-    with pytest.raises(InputError, match="give one group for each of 4 examples"):
-        hold_out(dataset(np.zeros((4, 1), np.float32), [0, 1, 0, 1]), 0, groups=np.arange(3))
 
 
 def test_conflicts_are_said_with_an_example_and_of_nearly_equal_ones_no_label_is_called_wrong():

@@ -153,11 +153,7 @@ TWO = ("cat/0.png", "cat/1.png", "dog/0.png", "dog/1.png")
         (TWO[1:3], (), "No label of data occurs twice"),
         ((), TWO[:3], "None of the 3 pictures of data can be read; the first, 'cat/0.png': not a picture"),
         (("cat/2.png", "cat/3.png"), TWO[:3], "All 2 examples of data carry the label 'cat'"),
-        (
-            ("test/cow/0.png", *(f"train/{place}" for place in TWO)),
-            (),
-            "data test has the class 'cow', which no",
-        ),
+        (("test/cow/0.png", *(f"train/{place}" for place in TWO)), (), "data test has the class 'cow', which no"),
     ],
 )
 def test_a_folder_that_cannot_be_used_is_one_sentence(tmp_path, good, broken, sentence):

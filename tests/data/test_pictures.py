@@ -188,6 +188,17 @@ def test_one_picture_with_colours_makes_all_of_them_rgb():
     assert read_pictures([gray], Target(32, gray=True))[0].inputs.shape == (1, 32, 32, 1)
 
 
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "smallloss" / "pictures"
+
+
+def two_helpers(monkeypatch, chunk=8):
+    monkeypatch.setattr(module, "_CHUNK", chunk)
+    monkeypatch.setattr(module, "_helper_count", lambda sources: 2)
+
+
 def files(folder, n, mode="RGB"):
     rng = np.random.default_rng(1)
     paths = []
@@ -201,13 +212,13 @@ def files(folder, n, mode="RGB"):
 
 def test_helpers_give_what_one_process_gives(tmp_path, monkeypatch):
     """Names that no line of a protocol may take for its end, and Pillow's limit of pixels as the user set it."""
-    monkeypatch.setattr(module, "_CHUNK", 8)
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 2000)
     paths = files(tmp_path, 120)
     for k in range(64, 120, 8):
         (tmp_path / f"{k}.png").write_bytes(encoded(plain("red", (50, 50))))
-    alone, _ = read_pictures(paths, RGB, processes=1)
-    together, _ = read_pictures(paths, RGB, processes=3)
+    alone, _ = read_pictures(paths, RGB)
+    two_helpers(monkeypatch)
+    together, _ = read_pictures(paths, RGB)
     np.testing.assert_array_equal(alone.inputs, together.inputs)
     large = dict.fromkeys(range(64, 120, 8), "50 x 50 pixels are more than Pillow's limit of 2,000")
     bad = dict.fromkeys((7, 57, 107), "not a picture in a known format")
@@ -218,14 +229,13 @@ def test_helpers_give_what_one_process_gives(tmp_path, monkeypatch):
 def test_a_helper_that_ends_loses_nothing(tmp_path, monkeypatch, program):
     (tmp_path / "helper.py").write_text(program)
     monkeypatch.setattr(decoder, "__file__", str(tmp_path / "helper.py"))
-    monkeypatch.setattr(module, "_CHUNK", 8)
-    paths = files(tmp_path, 60)
-    got, _ = read_pictures(paths, RGB, processes=3)
+    two_helpers(monkeypatch)
+    got, _ = read_pictures(files(tmp_path, 60), RGB)
     assert len(got.readable) == 58
 
 
 def test_an_interruption_ends_the_helpers_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_CHUNK", 1)
+    two_helpers(monkeypatch, chunk=1)
     asked, real = [], module._helper
 
     @contextmanager
@@ -239,32 +249,30 @@ def test_an_interruption_ends_the_helpers_work(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_helper", helper)
     monkeypatch.setattr(decoder, "decode_all", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        read_pictures(["a.png"] * 5000, RGB, processes=2)
+        read_pictures(["a.png"] * 5000, RGB)
     assert len(asked) < 4000
 
 
-def test_more_than_the_budget_is_mapped_and_found_again(tmp_path, monkeypatch):
+def test_more_than_the_budget_is_mapped_and_found_again(tmp_path, cache, monkeypatch):
     paths = files(tmp_path, 20)
-    cache = tmp_path / "cache"
     expected, _ = read_pictures(paths, RGB)
-    mapped, _ = read_pictures(paths, RGB, budget=1000, cache=cache)
+    mapped, _ = read_pictures(paths, RGB, budget=1000)
     assert isinstance(mapped.inputs, np.memmap)
     assert not isinstance(expected.inputs, np.memmap)
     np.testing.assert_array_equal(mapped.inputs, expected.inputs)
     assert sorted(path.suffix for path in cache.iterdir()) == [".json", ".npy"]
     with monkeypatch.context() as patch:
         patch.setattr(decoder, "decode", None)  # whoever decodes again fails
-        again, _ = read_pictures(paths, RGB, budget=1000, cache=cache)
+        again, _ = read_pictures(paths, RGB, budget=1000)
     np.testing.assert_array_equal(again.inputs, expected.inputs)
     assert again.unreadable == expected.unreadable
     (tmp_path / "7.png").write_bytes(encoded(plain("red")))
-    changed, _ = read_pictures(paths, RGB, budget=1000, cache=cache)
+    changed, _ = read_pictures(paths, RGB, budget=1000)
     assert len(changed.inputs) == 20
 
 
-def test_nothing_half_written_is_left_in_the_cache(tmp_path, monkeypatch):
+def test_nothing_half_written_is_left_in_the_cache(tmp_path, cache, monkeypatch):
     paths = files(tmp_path, 3, mode="L")
-    cache = tmp_path / "cache"
 
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
@@ -272,15 +280,15 @@ def test_nothing_half_written_is_left_in_the_cache(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(decoder, "decode_all", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            read_pictures(paths, RGB, budget=0, cache=cache)
+            read_pictures(paths, RGB, budget=0)
     assert list(cache.iterdir()) == []
     # Stopped at a colour: the gray attempt leaves no file either.
     (tmp_path / "1.png").write_bytes(encoded(plain("red")))
-    read_pictures(paths, Target(32, gray=True), budget=0, cache=cache)
+    read_pictures(paths, Target(32, gray=True), budget=0)
     assert sorted(path.suffix for path in cache.iterdir()) == [".json", ".npy"]
 
 
-def test_a_disk_too_small_is_said_before_it_is_full(tmp_path):
+def test_a_disk_too_small_is_said_before_it_is_full(cache):
     shape_of_a_peta_byte = Target(2**20, gray=False)
     with pytest.raises(InputError, match=r"take [\d.]+ GiB, and .* GiB left; make room"):
-        read_pictures(["a.png"] * 1000, shape_of_a_peta_byte, cache=tmp_path)
+        read_pictures(["a.png"] * 1000, shape_of_a_peta_byte)

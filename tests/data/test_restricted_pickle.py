@@ -7,12 +7,7 @@ import pytest
 from smallloss.data.restricted_pickle import read_pickle
 from smallloss.errors import InputError
 
-PLAIN = {
-    "a": np.arange(6, dtype=">i4").reshape(2, 3),
-    "b": [1, 2.5, None, True],
-    "c": (b"x", "y"),
-    "d": np.int64(7),
-}
+PLAIN = {"a": np.arange(6, dtype=">i4").reshape(2, 3), "b": [1, 2.5, None, True], "c": (b"x", "y"), "d": np.int64(7)}
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))

@@ -103,11 +103,7 @@ def test_types_of_parquet_columns(tmp_path):
         label=["a", "b", "b"],
     )
     data = load(path)
-    assert data.inputs.tolist() == [
-        [1, 0, 1, 1.5, 3, 2, 1],
-        [0, 0, 4, 2.5, 7, 2, 1],
-        [0.5, 1, 2, 0.5, 5, 2, 0],
-    ]
+    assert data.inputs.tolist() == [[1, 0, 1, 1.5, 3, 2, 1], [0, 0, 4, 2.5, 7, 2, 1], [0.5, 1, 2, 0.5, 5, 2, 0]]
     assert "'row'" in data.notes[-1]
 
 

@@ -4,7 +4,6 @@ What they mean is tested beside each module. After a change meant to move them: 
 """
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from smallloss.noise.answers import NONE, UNSURE
 from smallloss.noise.blocks import answers_needed, anytime, draw_blocks
 from smallloss.noise.confident import confident_joint, label_issues
 from smallloss.noise.estimate import estimate, predictions
+from smallloss.noise.model import NoiseModel
 from smallloss.noise.rates import KEPT, OTHERS, rates_from
 from smallloss.noise.teach import teach
 
@@ -110,7 +110,7 @@ def rates() -> dict[str, Any]:
     said, before = answered(order[:120], true), np.array([0.1, 0.2, 0.15, 0.3])
     kept = [row for row in drawn.tolist() if stream[row] == KEPT]
     return {
-        name: asdict(rates_from(labels, answers, sampled, stream, known))
+        name: after(rates_from(labels, answers, sampled, stream, known))
         for name, answers, sampled, known in (
             ("both", said, drawn.tolist(), before),
             ("kept alone", said, kept, before),
@@ -119,6 +119,11 @@ def rates() -> dict[str, Any]:
             ("few", dict(list(said.items())[:7]), drawn[:5].tolist(), before),
         )
     }
+
+
+def after(found: NoiseModel) -> dict[str, Any]:
+    names = ("noise_rate", "low", "high", "upper", "overall", "sampled")
+    return {name: getattr(found, name) for name in names} | {"contradicted": bool(found.notes)}
 
 
 def taught() -> dict[str, Any]:

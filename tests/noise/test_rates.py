@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smallloss.noise.answers import NONE, UNSURE
-from smallloss.noise.rates import KEPT, OTHERS, rates_from
+from smallloss.noise.rates import CONTRADICTED, KEPT, OTHERS, rates_from
 
 
 def test_by_hand() -> None:
@@ -15,7 +15,7 @@ def test_by_hand() -> None:
     assert found.overall.value == pytest.approx((7 + 60 * 1.5 / 21 + 10 * 6.5 / 11) / 100)
     assert found.overall.low < 0.15 < found.overall.high
     assert found.sampled == 30
-    assert not found.contradicted
+    assert not found.notes
     assert 0.07 <= found.noise_rate[0] <= 0.25
 
 
@@ -34,7 +34,7 @@ def test_answers_that_contradict_an_estimate_are_believed_in_its_place() -> None
     asked = np.concatenate([rng.permutation(700)[:80], 700 + rng.permutation(300)[:40]]).tolist()
     answers = {row: NONE if wrong[row] else int(labels[row]) for row in asked}
     found = rates_from(labels, answers, asked, stream, np.array([0.05, 0.05]))
-    assert found.contradicted
+    assert found.notes == (CONTRADICTED,)
     assert found.noise_rate == pytest.approx([0.5, 0.5], abs=0.12)
 
 

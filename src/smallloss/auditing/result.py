@@ -10,7 +10,7 @@ from smallloss.auditing.run import CORRECTIONS, RATES, Audited
 from smallloss.auditing.written import RANDOM, SUSPICIOUS, Heard
 from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.answers import UNSURE
-from smallloss.noise.rates import Rates
+from smallloss.noise.model import NoiseModel
 from smallloss.noise.teach import ENOUGH
 from smallloss.noise.verdict import Judgement
 from smallloss.record.examples import HELD_OUT
@@ -28,7 +28,7 @@ class AuditResult:
     heard: Heard
     rows: list[dict[str, Any]]  # the answers again, by id and in words, so that later ones add to them
     pins: dict[int, int]  # row of the dataset -> its true class by hand, or NONE; what was known before too
-    rates: Rates  # per class, to select with next
+    rates: NoiseModel  # per class, to select with next
     asked_about: Judgement  # of what was kept when the questions were drawn
     verdict: Judgement  # of what is kept now: the same, where that stands
     accuracy: TrueAccuracy | None  # of the classifier, by answers on held-out examples
@@ -46,7 +46,7 @@ class AuditResult:
             "verdict": self.verdict.to_dict(),
             "asked_about": self.asked_about.to_dict(),
             "kept_precision": None if precision is None else precision.to_dict(),
-            "noise_rate": self.rates.overall.to_dict(),
+            "noise_rate": self.rates.overall and self.rates.overall.to_dict(),
             "classes": self.classes.tolist(),
             "rates": {name: getattr(self.rates, name).tolist() for name in ("noise_rate", "low", "high", "upper")},
             "accuracy": None if self.accuracy is None else self.accuracy._asdict(),
@@ -78,7 +78,7 @@ class AuditResult:
 
     def _rates(self) -> list[str]:
         rates, whole = self.rates, self.rates.overall
-        if not rates.sampled:
+        if whole is None or not rates.sampled:
             asked = len(self.heard.asked(RANDOM))
             more = f", at least {ENOUGH}; {asked:,} given so far" if asked else ""
             return [f"What share of all labels is wrong, only answers at random can tell{more} (smallloss audit)."]
@@ -86,8 +86,7 @@ class AuditResult:
             f"Wrong labels among all that were trained on: about {percent(whole.value)} ({percent(whole.low)} to "
             f"{percent(whole.high)}, 90 % interval)."
         ]
-        if rates.contradicted:
-            lines.append("The answers contradict the noise rates that the run used.")
+        lines += rates.notes
         most = np.argsort(-rates.noise_rate, kind="stable").tolist()
         said = [f"{quoted(str(self.classes[k]))} {percent(rates.noise_rate[k], 0)}" for k in most]
         return [*lines, f"Under each label: {listed(said, SHOWN, str)}."]

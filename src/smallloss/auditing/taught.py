@@ -14,7 +14,7 @@ from smallloss.criterion.settings import Criterion
 from smallloss.noise.answers import found_wrong
 from smallloss.noise.choose import select_by
 from smallloss.noise.model import NoiseModel
-from smallloss.noise.rates import KEPT, OTHERS, Rates, rates_from
+from smallloss.noise.rates import KEPT, OTHERS, rates_from
 from smallloss.noise.teach import ENOUGH, Taught, teach
 from smallloss.record.examples import HELD_OUT, TRAIN, Part
 
@@ -36,7 +36,7 @@ def set_apart(state: State, heard: Heard) -> State:
     return replace(state, apart=state.apart | as_suspicious)
 
 
-def rates_after(run: Audited, state: State, heard: Heard) -> Rates:
+def rates_after(run: Audited, state: State, heard: Heard) -> NoiseModel:
     """Noise rates of what was trained on, by the answers of one round, that with the most or the last of these.
 
     What was answered before it is counted one by one. What was drawn later, of streams that its answers have chosen, is
@@ -60,12 +60,12 @@ def rates_after(run: Audited, state: State, heard: Heard) -> Rates:
 
 
 def ranked_anew(
-    run: Audited, label_score: np.ndarray, rates: Rates, answers: Mapping[int, int], kept: np.ndarray | None
+    run: Audited, label_score: np.ndarray, rates: NoiseModel, answers: Mapping[int, int], kept: np.ndarray | None
 ) -> list[Part]:
     """As the run selects, by other scores and rates; `kept`: this much of the table stands, since it was checked."""
     prior = replace(run.run.noise, noise_rate=rates.noise_rate).of(run.labels[run.trained_on]).prior
-    noise = NoiseModel(noise_rate=rates.noise_rate, prior=prior, upper=rates.upper, source="audited")
-    how, parts = Criterion.of(run.run.settings.get("settings", {})), []
+    noise, parts = replace(rates, prior=prior), list[Part]()
+    how = Criterion.of(run.run.settings.get("settings", {}))
     for split, rows in ((TRAIN, run.trained_on), (HELD_OUT, run.held_out)):
         labels, suspicion = run.labels[rows], 1 - label_score[rows]
         said = {at: answers[row] for at, row in enumerate(rows.tolist()) if row in answers}

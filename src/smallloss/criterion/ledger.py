@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from smallloss.criterion.history import History, LossCurves, divide
-from smallloss.criterion.updates import check, copied, from_logits, joined, merged, once
+from smallloss.criterion.updates import check, copied, from_logits, joined, merged, named, once, window_of
 from smallloss.errors import InputError
-from smallloss.files import write_npz
+from smallloss.files import read_npz, require_file, write_npz
 from smallloss.knobs import whole
 
 AnyPath = str | os.PathLike[str]
@@ -57,16 +57,9 @@ class LossLedger:
         return f"<LossLedger of {self.n:,} examples: {', '.join(told)}>"
 
     def update(
-        self,
-        index: Any,
-        loss: Any = None,
-        *,
-        logits: Any = None,
-        label: Any = None,
-        margin: Any = None,
-        probability: Any = None,
-        predicted: Any = None,
-    ) -> None:
+        self, index: Any, loss: Any = None, *, logits: Any = None, label: Any = None, margin: Any = None,
+        probability: Any = None, predicted: Any = None,
+    ) -> None:  # fmt: skip
         """l_t(x, y) of a batch (Algorithm 1, lines 3-4): its losses, or its logits and labels 0..c-1.
 
         With logits the ledger also gets the margin z_label - max of the others, the probability of the label
@@ -170,13 +163,11 @@ class LossLedger:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The whole state as plain arrays, the open epoch included."""
+        window = [-1 if end is None else end for end in self.window]
         state: dict[str, np.ndarray] = {
-            "epochs": np.array(self.epochs, np.int64),
-            "window": np.array([-1 if end is None else end for end in self.window], np.int64),
-            "count": self.count.copy(),
-            "last_loss": self._last_loss.copy(),
-            "last_epoch": self._last_epoch.copy(),
-        }
+            "epochs": np.array(self.epochs, np.int64), "window": np.array(window, np.int64),
+            "count": self.count.copy(), "last_loss": self._last_loss.copy(), "last_epoch": self._last_epoch.copy(),
+        }  # fmt: skip
         state |= {f"sum_{name}": total.copy() for name, total in self._sums.items()}
         state |= {f"open_{name}": joined(pieces) for name, pieces in self._open.items()}
         if self._predicted is not None:
@@ -191,19 +182,15 @@ class LossLedger:
         missing = set(ALWAYS_SAVED) - set(arrays)
         if missing:
             raise InputError(f"This is not a ledger: it lacks {', '.join(sorted(missing))}.")
-        start, stop = (None if end < 0 else int(end) for end in arrays["window"])
-        ledger = cls(len(arrays["count"]), window=(start, stop))
+        ledger = cls(len(arrays["count"]), window=window_of(arrays["window"]))
         ledger.epochs = int(arrays["epochs"])
         ledger.count = np.array(arrays["count"])
         ledger._last_loss = np.array(arrays["last_loss"])
         ledger._last_epoch = np.array(arrays["last_epoch"])
         ledger._predicted = np.array(arrays["predicted"]) if "predicted" in arrays else None
         ledger.curves.restore(arrays.get("curves"), ledger.epochs)
-        for name, values in arrays.items():
-            if name.startswith("sum_"):
-                ledger._sums[name.removeprefix("sum_")] = np.array(values)
-            elif name.startswith("open_"):
-                ledger._open[name.removeprefix("open_")] = [np.array(values)]
+        ledger._sums = {name: np.array(values) for name, values in named(arrays, "sum_").items()}
+        ledger._open = {name: [np.array(values)] for name, values in named(arrays, "open_").items()}
         if history is not None:
             ledger._history = History(Path(history), ledger.n)
             for quantity in {"loss", "margin"} & set(ledger._sums):
@@ -217,14 +204,7 @@ class LossLedger:
     @classmethod
     def load(cls, path: AnyPath, *, history: AnyPath | None = None) -> "LossLedger":
         """The ledger that `save` wrote; `history` is the path it was constructed with, if any."""
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = dict(file)
-        except FileNotFoundError:
-            raise InputError(f"There is no ledger at {path}.") from None
-        except Exception as problem:  # zipfile, zlib and numpy each have errors of their own
-            raise InputError(f"{path} is damaged or not a ledger ({problem}).") from problem
-        return cls.from_arrays(arrays, history=history)
+        return cls.from_arrays(read_npz(require_file(Path(path), "ledger")), history=history)
 
     @classmethod
     def merge(cls, *ledgers: "LossLedger") -> "LossLedger":

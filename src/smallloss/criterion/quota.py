@@ -67,18 +67,10 @@ class Quota:
 
 
 def quotas(
-    n: Any,
-    noise_rate: Any,
-    prior: Any = None,
-    *,
-    upper: Any = None,
-    least: Any = 0.0,
-    beta: float = 0.2,
-    gamma: Gamma = "middle",
-    rounding: Rounding = "safe",
-    class_size: ClassSize = "observed",
+    n: Any, noise_rate: Any, prior: Any = None, *, upper: Any = None, least: Any = 0.0, beta: float = 0.2,
+    gamma: Gamma = "middle", rounding: Rounding = "safe", class_size: ClassSize = "observed",
     classes: Sequence[Hashable] | None = None,
-) -> Quota:
+) -> Quota:  # fmt: skip
     """Eq. 2 for classes of `n` examples: how many to keep of each.
 
     upper: how high the rates may be, where they were estimated: Eq. 2 is that of the rates themselves, and no class
@@ -112,18 +104,8 @@ def quotas(
         if gamma != "none":
             # from gamma_1 on Eq. 2 is prop(i) n_i; said outright, so that rounding cannot lose an example
             num = np.where(p > 0, available, 0) if used >= gamma_1 else number(available, p, m, used)
-    return Quota(
-        n=counts,
-        prior=p,
-        noise_rate=rates,
-        proportion=prop,
-        available=whole,
-        m=m,
-        gamma_1=gamma_1,
-        gamma=used,
-        num=_whole(num, counts, rounding),
-        left_out=_left_out(names, counts, p, prop, whole),
-    )
+    num = _whole(num, counts, rounding)
+    return Quota(counts, p, rates, prop, whole, m, gamma_1, used, num, _left_out(names, counts, p, prop, whole))
 
 
 def whole_part(x: Any) -> np.ndarray:
@@ -144,17 +126,15 @@ def _gamma(gamma: Gamma, gamma_1: float) -> float:
 def _left_out(
     names: list[Hashable], n: np.ndarray, prior: np.ndarray | None, prop: np.ndarray, whole: np.ndarray
 ) -> dict[Hashable, str]:
-    reasons: dict[Hashable, str] = {}
-    for i, name in enumerate(names):
-        if n[i] == 0:
-            reasons[name] = "it has no examples"
-        elif prior is not None and prior[i] == 0:
-            reasons[name] = "its prior is 0"
-        elif prop[i] <= 0:
-            reasons[name] = "its proportion is 0"
-        elif prior is not None and whole[i] == 0:
-            reasons[name] = "not one whole example of it can be kept"
-    return reasons
+    balanced = prior is not None
+    reasons = {  # the first that holds
+        "it has no examples": n == 0,
+        "its prior is 0": (prior if prior is not None else n + 1) == 0,
+        "its proportion is 0": prop <= 0,
+        "not one whole example of it can be kept": balanced & (whole == 0),
+    }
+    why = np.select(list(reasons.values()), list(reasons), "").tolist()
+    return {name: reason for name, reason in zip(names, why, strict=True) if reason}
 
 
 def _vector(what: str, values: Any, names: list[Hashable]) -> np.ndarray:

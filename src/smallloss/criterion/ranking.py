@@ -71,13 +71,9 @@ def known_last(
 
 
 def weights(
-    score: np.ndarray,
-    selected: np.ndarray,
-    class_index: np.ndarray,
-    lowest: np.ndarray,
-    highest: np.ndarray,
+    score: np.ndarray, selected: np.ndarray, class_index: np.ndarray, lowest: np.ndarray, highest: np.ndarray,
     kappa: float,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """w = exp(-kappa (l - l_min(i)) / (l_max(i) - l_min(i))) for the selected, 0 for the others (Section 4).
 
     A class whose losses are all equal has weight 1: none of its examples is worse than another.

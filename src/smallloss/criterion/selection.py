@@ -6,15 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from smallloss.criterion import ranking
 from smallloss.criterion.quota import Quota, quotas, whole_part
-from smallloss.criterion.ranking import (
-    check_scores,
-    known_last,
-    label_scores,
-    rank_class_by_class,
-    stable_argsort,
-    weights,
-)
 from smallloss.criterion.settings import Criterion
 from smallloss.errors import InputError
 from smallloss.knobs import to_numpy
@@ -81,7 +74,7 @@ class Selection:
         """kappa's weight of the selected, 0 for the others (Section 4, Weighted_MixMatch)."""
         last = self.quota.num if self.weight_max == "selected" else self.quota.n
         lowest, highest = self._score_at(np.minimum(self.quota.num, 1)), self._score_at(last)
-        return weights(self.score, self.mask, self.class_index, lowest, highest, self.kappa)
+        return ranking.weights(self.score, self.mask, self.class_index, lowest, highest, self.kappa)
 
     @cached_property
     def reason_code(self) -> np.ndarray:
@@ -103,7 +96,7 @@ class Selection:
         """In [0, 1], low = suspicious: the probability of the label if given, else `label_scores`."""
         if self.probability is not None:
             return self.probability
-        return label_scores(self.rank_in_class, self.class_index, self.quota.n, self.trusted)
+        return ranking.label_scores(self.rank_in_class, self.class_index, self.quota.n, self.trusted)
 
     @cached_property
     def cutoff(self) -> np.ndarray:
@@ -150,25 +143,18 @@ class Selection:
 
 
 def select_codes(
-    score: np.ndarray,
-    codes: np.ndarray,
-    noise_rate: Any,
-    prior: np.ndarray | None,
-    upper: Any,
-    how: Criterion,
-    *,
-    known_wrong: Any = None,
-    classes: np.ndarray,
-) -> Selection:
+    score: np.ndarray, codes: np.ndarray, noise_rate: Any, prior: np.ndarray | None, upper: Any, how: Criterion, *,
+    known_wrong: Any = None, classes: np.ndarray,
+) -> Selection:  # fmt: skip
     """Algorithm 1, lines 8-14: rank class by class, take the quotas of Eq. 2. Labels are codes, rates one per class."""
-    check_scores(score, codes, how.kappa, how.weight_max)
+    ranking.check_scores(score, codes, how.kappa, how.weight_max)
     names, c = classes.tolist(), len(classes)
     notes: list[str] = []
     codes = codes.astype(np.min_scalar_type(max(c - 1, 0)), copy=False)
     labelled = np.bincount(codes, minlength=c)
     never_seen = np.flatnonzero(np.isnan(score))
     n = labelled - np.bincount(codes[never_seen], minlength=c)
-    ranked, least = known_last(score, codes, known_wrong, n)
+    ranked, least = ranking.known_last(score, codes, known_wrong, n)
     quota = quotas(
         n, noise_rate, prior, upper=upper, least=least, beta=how.beta, gamma=how.gamma, rounding=how.rounding,
         class_size=how.class_size, classes=names,
@@ -177,17 +163,9 @@ def select_codes(
     trusted = np.maximum(whole_part((1 - quota.noise_rate) * n), quota.num)
     if upper is not None:
         trusted = _spare(trusted, n, quota.noise_rate, np.asarray(upper), names, notes)
-    return Selection(
-        score=score,
-        classes=classes,
-        class_index=codes,
-        rank_in_class=rank_class_by_class(ranked, codes, labelled, n),
-        quota=quota,
-        trusted=trusted,
-        kappa=how.kappa,
-        weight_max=how.weight_max,
-        notes=(*notes, *_remarks(quota, trusted, names, len(never_seen))),
-    )
+    rank = ranking.rank_class_by_class(ranked, codes, labelled, n)
+    notes += _remarks(quota, trusted, names, len(never_seen))
+    return Selection(score, classes, codes, rank, quota, trusted, how.kappa, how.weight_max, tuple(notes))
 
 
 def _spare(
@@ -244,7 +222,7 @@ def select_globally(score: Any, share: float) -> np.ndarray:
         raise InputError(f"share is {share!r}: it must lie between 0 and 1.")
     mask = np.zeros(len(values), dtype=bool)
     seen = np.count_nonzero(~np.isnan(values))
-    mask[stable_argsort(values)[: int(whole_part(share * seen))]] = True
+    mask[ranking.stable_argsort(values)[: int(whole_part(share * seen))]] = True
     return mask
 
 

@@ -58,15 +58,9 @@ class Theory:
         return {key: list(value) for key, value in asdict(self).items()}
 
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                *self._table(),
-                *_section("Where the ranking breaks:", self.column_breaks, _column_sentence),
-                *_section("Where a classifier fitted to all labels errs:", self.row_breaks, _row_sentence),
-                "",
-                _MARGIN,
-            ]
-        )
+        ranking = _section("Where the ranking breaks:", self.column_breaks, _column_sentence)
+        errors = _section("Where a classifier fitted to all labels errs:", self.row_breaks, _row_sentence)
+        return "\n".join([*self._table(), *ranking, *errors, "", _MARGIN])
 
     def _table(self) -> list[str]:
         order = sorted(range(len(self.classes)), key=lambda k: (round(self.margin[k], 9), self.classifier_holds[k]))
@@ -94,17 +88,11 @@ def theory_of(T: ArrayLike, classes: Sequence[str] | None = None) -> Theory:
     names = tuple(map(str, range(len(T)) if classes is None else classes))
     if len(names) != len(T):
         raise InputError(f"{len(names)} class names were given for a transition matrix of {len(T)} classes.")
-    diagonal = T.diagonal()
-    ranking, classifier = transition.column_dominance(T), transition.row_dominance(T)
-    return Theory(
-        classes=names,
-        ranking_holds=tuple(ranking.tolist()),
-        classifier_holds=tuple(classifier.tolist()),
-        margin=tuple(transition.margin(T).tolist()),
-        tolerated_epsilon=tuple(transition.tolerated_epsilon(T).tolist()),
-        column_breaks=_breaks(T, np.broadcast_to(diagonal[None, :], T.shape), names),
-        row_breaks=_breaks(T, np.broadcast_to(diagonal[:, None], T.shape), names),
-    )
+    each = (transition.column_dominance, transition.row_dominance, transition.margin, transition.tolerated_epsilon)
+    kept = np.broadcast_to(T.diagonal(), T.shape)
+    ranking, classifier, margin, epsilon = (tuple(fact(T).tolist()) for fact in each)
+    breaks = _breaks(T, kept, names), _breaks(T, kept.T, names)
+    return Theory(names, ranking, classifier, margin, epsilon, *breaks)
 
 
 def _breaks(T: transition.Matrix, kept: transition.Matrix, names: Sequence[str]) -> tuple[Break, ...]:

@@ -80,18 +80,18 @@ def from_spec(spec: str, classes: int, class_map: Sequence[int] | None = None) -
     `class_map` is used by structured noise only; without one, ten classes take CIFAR-10's.
     """
     kind, _, rate = spec.partition(":")
+    build = {"uniform": uniform, "uniform_excluding": uniform_excluding, "pairwise": pairwise}
     try:
         r = float(rate)
     except ValueError:
         r = math.nan
-    if kind not in ("uniform", "uniform_excluding", "pairwise", "structured") or not 0 <= r <= 1:
+    if kind not in (*build, "structured") or not 0 <= r <= 1:
         raise InputError(
             f"The noise {spec!r} is not understood: write uniform:R, uniform_excluding:R, pairwise:R or "
             "structured:R with R from 0 to 1, for example uniform:0.4."
         )
-    if kind != "structured":
-        build = {"uniform": uniform, "uniform_excluding": uniform_excluding, "pairwise": pairwise}[kind]
-        return build(r, classes)
+    if kind in build:
+        return build[kind](r, classes)
     if class_map is None and classes != len(CIFAR10_MAP):
         raise InputError(
             f"Structured noise needs to know which class becomes which, and nothing says so for these {classes} "

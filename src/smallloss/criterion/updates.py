@@ -1,7 +1,7 @@
 """What reaches a ledger: the columns of an update, arrays or tensors of any device without importing torch; and the
 states of other ranks' ledgers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,74 +116,73 @@ def check(columns: dict[str, np.ndarray], n: int, epoch: int) -> None:
 # --- ledgers of several ranks -------------------------------------------------------------------------------------
 
 
+def named(state: Mapping[str, np.ndarray], start: str) -> State:
+    """Those of its arrays whose names begin so, by what follows."""
+    return {name.removeprefix(start): one for name, one in state.items() if name.startswith(start)}
+
+
+def window_of(saved: np.ndarray) -> tuple[int | None, int | None]:
+    """(start, stop), as an array has it, -1 for an open end."""
+    start, stop = (None if end < 0 else int(end) for end in saved)
+    return start, stop
+
+
 def merged(states: Sequence[State]) -> State:
     """The state of one ledger; epochs that several have in common are taken once."""
     _require_of_one_run(states)
-    closed = _distinct([state for state in states if state["epochs"]])
+    distinct: list[State] = []  # without those whose closed epochs another has too: one ledger's, handed to several
+    for state in states:
+        if state["epochs"] and not any(_closed_alike(state, other) for other in distinct):
+            distinct.append(state)
     whole: State = {"window": states[0]["window"]}
-    whole |= _closed(closed) if closed else {name: states[0][name] for name in states[0] if not _is_open(name)}
-    for name in {name for state in states for name in state if _is_open(name)}:
-        whole[name] = np.concatenate([state[name] for state in states if name in state])
+    whole |= _closed(distinct) if distinct else {k: v for k, v in states[0].items() if not k.startswith("open_")}
+    opened = [named(state, "open_") for state in states]
+    for name in {name for columns in opened for name in columns}:
+        whole[f"open_{name}"] = np.concatenate([columns[name] for columns in opened if name in columns])
     return whole
 
 
 def _closed(states: Sequence[State]) -> State:
     """Sums and counts added up, an example's count kept within the epochs there were; the rest from who saw it last."""
-    epochs = int(states[0]["epochs"])
     last_epoch = np.maximum.reduce([state["last_epoch"] for state in states])
     count = np.sum([state["count"] for state in states], axis=0, dtype=np.int32)
-    start, stop = states[0]["window"]
-    most = len(range(epochs)[max(start, 0) : None if stop < 0 else stop])
+    most = len(range(int(states[0]["epochs"]))[slice(*window_of(states[0]["window"]))])
     share = np.minimum(1.0, most / np.maximum(count, 1))
-    sums = {name: np.sum([state[name] for state in states], axis=0) * share for name in states[0] if _is_sum(name)}
     latest = [(state["last_epoch"] == last_epoch) & (last_epoch >= 0) for state in states]
     losses = np.sum([np.where(at, state["last_loss"], 0) for at, state in zip(latest, states, strict=True)], axis=0)
+    curves = states[0]["curves"]
+    for other in states[1:]:  # another rank's losses fill what is blank
+        curves = np.where(np.isnan(curves), other["curves"], curves)
     whole: State = {
         "epochs": states[0]["epochs"],
         "count": np.minimum(count, np.int32(most)),
         "last_epoch": last_epoch,
         "last_loss": divide(losses, np.sum(latest, axis=0)).astype(np.float32),
-        "curves": _first_known([state["curves"] for state in states]),
-        **sums,
+        "curves": curves,
     }
+    for name in named(states[0], "sum_"):
+        whole[f"sum_{name}"] = np.sum([state[f"sum_{name}"] for state in states], axis=0) * share
     if "predicted" in states[0]:
         seen = [np.where(at, state["predicted"], -1) for at, state in zip(latest, states, strict=True)]
         whole["predicted"] = np.maximum.reduce(seen)  # of several that saw it last, any
     return whole
 
 
-def _first_known(curves: Sequence[np.ndarray]) -> np.ndarray:
-    """Another rank's losses fill what is blank."""
-    known = curves[0]
-    for other in curves[1:]:
-        known = np.where(np.isnan(known), other, known)
-    return known
-
-
-def _distinct(states: Sequence[State]) -> list[State]:
-    """Without those whose closed epochs another has too: they are one ledger's, handed to several ranks."""
-    found: list[State] = []
-    for state in states:
-        if not any(_closed_alike(state, other) for other in found):
-            found.append(state)
-    return found
-
-
 def _closed_alike(one: State, other: State) -> bool:
-    compared = [name for name in one if name in ("count", "last_epoch") or _is_sum(name)]
+    compared = [name for name in one if name in ("count", "last_epoch") or name.startswith("sum_")]
     return all(np.array_equal(one[name], other[name]) for name in compared)
 
 
 def _require_of_one_run(states: Sequence[State]) -> None:
-    n, window = len(states[0]["count"]), states[0]["window"]
+    n, window = len(states[0]["count"]), window_of(states[0]["window"])
     most = max(int(state["epochs"]) for state in states)
     columns = [_columns(state) for state in states]
     known = next((one for one in columns if one), set())
     for rank, state in enumerate(states):
-        if len(state["count"]) != n or not np.array_equal(state["window"], window):
+        if (len(state["count"]), window_of(state["window"])) != (n, window):
             raise InputError(
-                f"Ledger {rank} is for {len(state['count'])} examples and window {_told(state['window'])}, ledger 0 "
-                f"for {n} and {_told(window)}: only ledgers of one run can be merged."
+                f"Ledger {rank} is for {len(state['count'])} examples and window {window_of(state['window'])}, ledger "
+                f"0 for {n} and {window}: only ledgers of one run can be merged."
             )
         if columns[rank] and columns[rank] != known:
             raise InputError(
@@ -198,18 +197,4 @@ def _require_of_one_run(states: Sequence[State]) -> None:
 
 
 def _columns(state: State) -> set[str]:
-    opened = {name.removeprefix("open_") for name in state if _is_open(name)} - {"index"}
-    closed = {name.removeprefix("sum_") for name in state if _is_sum(name)} | ({"predicted"} & state.keys())
-    return opened or closed
-
-
-def _told(window: np.ndarray) -> tuple[Any, ...]:
-    return tuple(None if end < 0 else int(end) for end in window)
-
-
-def _is_open(name: str) -> bool:
-    return name.startswith("open_")
-
-
-def _is_sum(name: str) -> bool:
-    return name.startswith("sum_")
+    return named(state, "open_").keys() - {"index"} or named(state, "sum_").keys() | ({"predicted"} & state.keys())

@@ -44,16 +44,10 @@ class _Layout:
 
 
 _BATCHES = tuple(f"data_batch_{i}" for i in range(1, 6))
+_BINARY = tuple(f"{name}.bin" for name in _BATCHES)
 _LAYOUTS = {
     "cifar10": (
-        _Layout(
-            "cifar-10-batches-bin",
-            tuple(f"{name}.bin" for name in _BATCHES),
-            "test_batch.bin",
-            "batches.meta.txt",
-            "",
-            1,
-        ),
+        _Layout("cifar-10-batches-bin", _BINARY, "test_batch.bin", "batches.meta.txt", "", 1),
         _Layout("cifar-10-batches-py", _BATCHES, "test_batch", "batches.meta", "label", 0),
     ),
     "cifar100": (
@@ -67,14 +61,8 @@ _NORMALISATION = {  # the constants of the authors' code
     "cifar100": ((0.5071, 0.4865, 0.4465), (0.2673, 0.2564, 0.2762)),
 }
 
-_SHORT_NAMES = {  # as the papers write them
-    "aggre": "aggre_label",
-    "worst": "worse_label",
-    "random1": "random_label1",
-    "random2": "random_label2",
-    "random3": "random_label3",
-    "noisy": "noisy_label",
-}
+_SHORT_NAMES = {"aggre": "aggre_label", "worst": "worse_label", "noisy": "noisy_label"}  # as the papers write them
+_SHORT_NAMES |= {f"random{i}": f"random_label{i}" for i in (1, 2, 3)}
 
 
 def load_cifar(name: str, path: Path) -> Dataset:
@@ -91,17 +79,11 @@ def load_cifar(name: str, path: Path) -> Dataset:
     images = np.ascontiguousarray(images)
     n = len(images) - len(parts[-1][1])
     test = Dataset(images[n:], labels[n:], classes, f"{name} test", true_labels=labels[n:])
+    map_of = tuple(CIFAR10_MAP) if name == "cifar10" else None
     return Dataset(
-        images[:n],
-        labels[:n],
-        classes,
-        name,
-        true_labels=labels[:n],
-        test=test,
-        normalisation=_NORMALISATION[name],
-        flip=True,
-        class_map=tuple(CIFAR10_MAP) if name == "cifar10" else None,
-    )
+        images[:n], labels[:n], classes, name, true_labels=labels[:n], test=test,
+        normalisation=_NORMALISATION[name], flip=True, class_map=map_of,
+    )  # fmt: skip
 
 
 def _source(name: str) -> Source:

@@ -204,19 +204,19 @@ class Dataset:
 
     def take(self, index: np.ndarray) -> "Dataset":
         """The examples at `index`, in that order, normalised like the whole."""
-        return replace(
-            self,
-            inputs=self.inputs[index],
-            labels=self.labels[index],
-            ids=[self.ids[i] for i in index],
-            true_labels=None if self.true_labels is None else self.true_labels[index],
-            normalisation=(self.mean.tolist(), self.std.tolist()),
-            shown=None if self.shown is None else [self.shown[i] for i in index],
-            original=None if self.original is None else self.original[index],
-            sources=None if self.sources is None else [self.sources[i] for i in index],
-            unreadable={},
-            validation=None if self.validation is None else np.flatnonzero(np.isin(index, self.validation)),
-        )
+        rows = {name: _rows(getattr(self, name), index) for name in _OF_EACH}
+        part = None if self.validation is None else np.flatnonzero(np.isin(index, self.validation))
+        whole = self.mean.tolist(), self.std.tolist()
+        return replace(self, **rows, normalisation=whole, unreadable={}, validation=part)
+
+
+_OF_EACH = ("inputs", "labels", "ids", "true_labels", "shown", "original", "sources")  # a value for every example
+
+
+def _rows(values: Any, index: np.ndarray) -> Any:
+    if values is None or isinstance(values, np.ndarray):
+        return None if values is None else values[index]
+    return [values[i] for i in index]
 
 
 def require_unique(ids: Sequence[str], where: str) -> None:

@@ -8,6 +8,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from smallloss.data.table_files import as_cell
+from smallloss.words import counted
 
 if TYPE_CHECKING:
     from smallloss.data.dataset import Dataset
@@ -23,12 +24,10 @@ def duplicate_groups(inputs: np.ndarray) -> np.ndarray:
 
     Given to `split` and `hold_out`, it keeps duplicates on one side.
     """
-    left, right = _exact_pairs(inputs)
+    pairs = _exact_pairs(inputs)
     if inputs.ndim == 4:
-        more_left, more_right = _near_pairs(inputs)
-        left, right = np.concatenate([left, more_left]), np.concatenate([right, more_right])
-    n = len(inputs)
-    links = coo_array((np.ones(len(left), bool), (left, right)), shape=(n, n))
+        pairs = np.concatenate([pairs, _near_pairs(inputs)])
+    links = coo_array((np.ones(len(pairs), bool), tuple(pairs.T)), shape=(len(inputs), len(inputs)))
     _, groups = connected_components(links, directed=False)
     return groups.astype(np.int64)
 
@@ -48,25 +47,17 @@ def conflict_note(dataset: "Dataset", file: str = "") -> list[str]:
     found = conflicting_duplicates(dataset)
     if not found:
         return []
-    equal = sum(_are_equal(dataset.as_they_came[index]) for index in found)
+    inputs, first = dataset.as_they_came, found[0]
+    equal = sum(bool((inputs[index] == inputs[index[0]]).all()) for index in found)
     kinds = [(equal, "equal"), (len(found) - equal, "nearly equal")]
-    counted = " and ".join(f"{count:,} {_groups(count)} of {kind} examples" for count, kind in kinds if count)
-    first = found[0]
+    groups = " and ".join(f"{counted(count, 'group')} of {kind} examples" for count, kind in kinds if count)
     other = next(i for i in first if dataset.labels[i] != dataset.labels[first[0]])
     named = " and ".join(f"{dataset.ids[i]} (labelled {dataset.classes[dataset.labels[i]]})" for i in (first[0], other))
     carry = "carries" if len(found) == 1 else "carry"
-    said = f"{counted} {carry} different labels, for example {named}."
+    said = f"{groups} {carry} different labels, for example {named}."
     wrong = "Of labels on equal examples at least one is wrong, unless nothing in them tells the classes apart."
     so = wrong if equal else "Look at them: they may show the same thing."
     return [" ".join([said, so, *([f"{file} lists them all."] if file else [])])]
-
-
-def _groups(count: int) -> str:
-    return "group" if count == 1 else "groups"
-
-
-def _are_equal(inputs: np.ndarray) -> bool:
-    return bool((inputs == inputs[0]).all())
 
 
 def conflict_table(dataset: "Dataset") -> dict[str, list[str] | list[int]]:
@@ -80,27 +71,21 @@ def conflict_table(dataset: "Dataset") -> dict[str, list[str] | list[int]]:
     }
 
 
-def _exact_pairs(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each example that repeats an earlier one, with the first of its kind; equal means equal bytes."""
-    first: dict[bytes, int] = {}
-    pairs = []
-    for index in range(len(inputs)):
-        digest = hashlib.blake2b(np.ascontiguousarray(inputs[index]).data, digest_size=16).digest()
-        earlier = first.setdefault(digest, index)
-        if earlier != index:
-            pairs.append((earlier, index))
-    found = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return found[:, 0], found[:, 1]
+def _exact_pairs(inputs: np.ndarray) -> np.ndarray:
+    """Each example, with the first of those that equal it; equal means equal bytes."""
+    digests = [hashlib.blake2b(np.ascontiguousarray(one).data, digest_size=16).digest() for one in inputs]
+    _, first, member = np.unique(np.array(digests, "S16"), return_index=True, return_inverse=True)
+    return np.stack([first[member], np.arange(len(inputs))], axis=1)
 
 
-def _near_pairs(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _near_pairs(inputs: np.ndarray) -> np.ndarray:
     """Pairs whose difference hashes differ in at most 3 bits and whose gray values agree.
 
     Of 4 parts of 16 bits at least one is then equal, so that sorting by each part in turn brings a pair close
     together; only the 32 nearest are compared, and in a crowd of like hashes a pair may be missed.
     """
     hashes = difference_hash(inputs)
-    found = []
+    found = [np.empty((0, 2), np.int64)]
     for turn in (0, 16, 32, 48):
         turned = hashes if turn == 0 else (hashes << np.uint64(turn)) | (hashes >> np.uint64(64 - turn))
         order = np.argsort(turned, kind="stable")
@@ -108,11 +93,9 @@ def _near_pairs(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             left, right = order[:-step], order[step:]
             close = _popcount(hashes[left] ^ hashes[right]) <= _BITS
             found.append(np.sort(np.stack([left[close], right[close]], axis=1), axis=1))
-    pairs = np.unique(np.concatenate(found), axis=0) if found else np.empty((0, 2), np.int64)
-    alike = np.concatenate(
-        [_alike(inputs, pairs[start : start + _CHUNK]) for start in range(0, len(pairs), _CHUNK)] or [np.empty(0, bool)]
-    )
-    return pairs[alike, 0], pairs[alike, 1]
+    pairs = np.unique(np.concatenate(found), axis=0)
+    alike = [_alike(inputs, pairs[start : start + _CHUNK]) for start in range(0, len(pairs), _CHUNK)]
+    return pairs[np.concatenate([np.empty(0, bool), *alike])]
 
 
 def difference_hash(inputs: np.ndarray) -> np.ndarray:

@@ -77,27 +77,20 @@ def choose_target(sources: Sequence[Source]) -> tuple[Target, str]:
 
 
 def read_pictures(
-    sources: Sequence[Source],
-    target: Target,
-    *,
-    keep_gray: bool = False,
-    budget: int | None = None,
-    cache: Path | None = None,
-    processes: int | None = None,
+    sources: Sequence[Source], target: Target, *, keep_gray: bool = False, budget: int | None = None
 ) -> tuple[Pictures, Target]:
     """Decode them all. A gray target becomes RGB when a picture with colours turns up, unless told to `keep_gray`.
 
-    What takes more than the `budget` is kept in the folder `cache` and mapped.
+    What takes more bytes than the `budget` is kept in the user's cache and mapped.
     """
 
     def read(target: Target, *, all_gray: bool) -> tuple[np.ndarray, dict[int, str]]:
-        shape = target.shape(len(sources))
-
         def fill(inputs: np.ndarray) -> dict[int, str]:
-            return _decode_into(inputs, sources, target, all_gray, processes)
+            return _decode_into(inputs, sources, target, all_gray)
 
+        shape = target.shape(len(sources))
         if np.prod(shape, dtype=np.int64) > (MEMORY_BUDGET if budget is None else budget):
-            return _kept(sources, shape, cache_folder() if cache is None else cache, fill)
+            return _kept(sources, shape, fill)
         inputs = np.empty(shape, np.uint8)
         return inputs, fill(inputs)
 
@@ -114,9 +107,7 @@ class _ColourError(Exception):
     """A picture is not gray where all should be."""
 
 
-def _decode_into(
-    inputs: np.ndarray, sources: Sequence[Source], target: Target, all_gray: bool, processes: int | None
-) -> dict[int, str]:
+def _decode_into(inputs: np.ndarray, sources: Sequence[Source], target: Target, all_gray: bool) -> dict[int, str]:
     """Fill the first rows of `inputs` with the readable pictures, in this process and its helpers: the reasons by
     position.
 
@@ -149,7 +140,7 @@ def _decode_into(
         return decode.decode_all(chunk, target.size, gray=target.gray)
 
     with ExitStack() as stack:
-        helpers = [stack.enter_context(_helper(target)) for _ in range(_helper_count(sources, processes))]
+        helpers = [stack.enter_context(_helper(target)) for _ in range(_helper_count(sources))]
         threads = stack.enter_context(ThreadPoolExecutor(max(len(helpers), 1)))
         stack.callback(starts.clear)  # after an interruption the threads end with the chunk in hand
         waiting = [threads.submit(drain, helper) for helper in helpers]
@@ -163,14 +154,12 @@ def _decode_into(
     return dict(sorted(reasons.items()))
 
 
-def _helper_count(sources: Sequence[Source], processes: int | None) -> int:
-    frozen = not sys.executable or getattr(sys, "frozen", False)  # a bundled program: no Python to start
-    if frozen or not all(isinstance(source, str) for source in sources):
+def _helper_count(sources: Sequence[Source]) -> int:
+    if not sys.executable or getattr(sys, "frozen", False):  # a bundled program: no Python to start
         return 0
-    if processes is not None:
-        return processes - 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores - 1, len(sources) // _PER_HELPER)
+    in_files = all(isinstance(source, str) for source in sources)
+    return min(cores - 1, len(sources) // _PER_HELPER) if in_files else 0
 
 
 @contextmanager
@@ -216,16 +205,12 @@ def _readable(n: int, reasons: dict[int, str]) -> np.ndarray:
     return np.setdiff1d(np.arange(n), np.fromiter(reasons, np.int64, len(reasons)))
 
 
-def cache_folder() -> Path:
-    """Where the user's system keeps what can be made again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "smallloss" / "pictures"
-
-
 def _kept(
-    sources: Sequence[Source], shape: tuple[int, ...], folder: Path, fill: Callable[[np.ndarray], dict[int, str]]
+    sources: Sequence[Source], shape: tuple[int, ...], fill: Callable[[np.ndarray], dict[int, str]]
 ) -> tuple[np.ndarray, dict[int, str]]:
-    """A mapped file in the folder, and the reasons, found there or made by `fill`. Its name tells the files (path,
+    """A mapped file in the cache, and the reasons, found there or made by `fill`. Its name tells the files (path,
     length, time of change) and the shape they become; it has it once it is whole and the reasons are there."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "smallloss" / "pictures"
     digest = hashlib.sha256(f"1 {shape}".encode())
     here = f"{Path.cwd()}{os.sep}"
     for source in sources:

@@ -5,7 +5,6 @@ smallest numbers of each class are drawn.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -15,17 +14,16 @@ from smallloss.words import listed
 
 PROTOCOLS = ("paper", "full", "honest")
 _VALIDATION, _HELD_OUT = 1, 2
-_VALIDATES = 0.1  # of each class: CIFAR's 5,000 of 50,000
+_VALIDATES, _HOLDS_OUT = 0.1, 0.2  # of each class: CIFAR's 5,000 of 50,000, a fifth
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Indices into the dataset, rising. Validation uses true labels (`clean`) or observed ones (`noisy`)."""
+    """Indices into the dataset, rising, and the labels to validate with: the true ones or those observed."""
 
     train: np.ndarray
     validation: np.ndarray
-    validation_labels: Literal["clean", "noisy"]
-    test: Dataset | None
+    labels: np.ndarray
 
 
 def split(dataset: Dataset, protocol: str, seed: int, *, groups: np.ndarray | None = None) -> Split:
@@ -37,30 +35,29 @@ def split(dataset: Dataset, protocol: str, seed: int, *, groups: np.ndarray | No
     honest: a tenth of each observed class validates with the labels as they are.
     Examples of the same one of the `groups` (duplicates, pictures of one person) stay on one side.
     """
+    labels = dataset.labels
     if protocol == "paper":
         if dataset.true_labels is None:
             raise InputError(
                 f"The protocol paper validates with true labels, and those of {dataset.name} are not known; "
                 "use honest or full."
             )
-        own = dataset.validation
-        validation = _draw(dataset.true_labels, _VALIDATES, seed, _VALIDATION, groups) if own is None else own
+        labels, own = dataset.true_labels, dataset.validation
+        validation = _draw(labels, _VALIDATES, seed, _VALIDATION, groups) if own is None else own
     elif protocol == "honest":
-        validation = _draw(dataset.labels, _VALIDATES, seed, _VALIDATION, groups)
+        validation = _draw(labels, _VALIDATES, seed, _VALIDATION, groups)
     elif protocol == "full":
         validation = np.empty(0, dtype=np.int64)
     else:
         raise InputError(f"There is no protocol {protocol!r}; the known ones are {', '.join(PROTOCOLS)}.")
     train = np.setdiff1d(np.arange(len(dataset)), validation, assume_unique=True)
     _require_every_class(dataset, train)
-    return Split(train, validation, "clean" if protocol == "paper" else "noisy", dataset.test)
+    return Split(train, validation, labels[validation])
 
 
-def hold_out(
-    dataset: Dataset, seed: int, *, share: float = 0.2, groups: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """(kept, held out): a test part for data without an official one, `share` of each observed class."""
-    held_out = _draw(dataset.labels, share, seed, _HELD_OUT, groups)
+def hold_out(dataset: Dataset, seed: int, *, groups: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """(kept, held out): a test part for data without an official one, a fifth of each observed class."""
+    held_out = _draw(dataset.labels, _HOLDS_OUT, seed, _HELD_OUT, groups)
     kept = np.setdiff1d(np.arange(len(dataset)), held_out, assume_unique=True)
     _require_every_class(dataset, kept)
     return kept, held_out
@@ -68,17 +65,9 @@ def hold_out(
 
 def _draw(strata: np.ndarray, share: float, seed: int, purpose: int, groups: np.ndarray | None) -> np.ndarray:
     """`share` of each stratum, rounded, and never the last example of one; a group of which a part is drawn stays."""
-    if not 0 < share < 1:
-        raise InputError(f"The share to set aside is {share}; it must lie between 0 and 1.")
-    if seed < 0:
-        raise InputError(f"The seed is {seed}; it must be zero or more.")
     stream = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, purpose])))
     u = stream.random(len(strata))
     if groups is not None:
-        if np.shape(groups) != strata.shape:
-            raise InputError(
-                f"groups has the shape {np.shape(groups)}; give one group for each of {len(strata):,} examples."
-            )
         _, first, groups = np.unique(groups, return_index=True, return_inverse=True)
         u = u[first][groups]  # one number for the whole group, so that its members are mostly drawn together
     drawn = []

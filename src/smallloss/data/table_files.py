@@ -117,21 +117,18 @@ def read_rows(path: Path, limit: int | None = None) -> list[list[str]]:
     except UnicodeDecodeError as error:
         raise InputError(f"{path} cannot be read as a csv file in UTF-8: {error}; save it in UTF-8") from error
     except csv.Error as error:
-        _refuse_separator(path, _first_line(path))
+        _refuse_separator(path)
         raise InputError(f"{path} cannot be read as a csv file in UTF-8: {error}") from error
     if not rows:
         raise InputError(f"{path} is empty.")
     if len(rows[0]) == 1:
-        _refuse_separator(path, _first_line(path))
+        _refuse_separator(path)
     return rows
 
 
-def _first_line(path: Path) -> str:
+def _refuse_separator(path: Path) -> None:
     with path.open(encoding="utf-8-sig") as file:
-        return file.readline().rstrip("\n")
-
-
-def _refuse_separator(path: Path, header: str) -> None:
+        header = file.readline().rstrip("\n")
     bare = re.sub('"[^"]*"', "", header)  # what stands between cells, and cells without quotes
     for separator, name in ((";", "semicolons"), ("\t", "tabs")):
         if separator in bare and "," not in bare:

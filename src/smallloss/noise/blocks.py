@@ -85,14 +85,9 @@ class Needed(NamedTuple):
 
 
 def answers_needed(
-    blocks: Blocks,
-    answers: Mapping[int, bool | None],
-    promise: float,
-    *,
-    level: float,
-    right_known: int = 0,
+    blocks: Blocks, answers: Mapping[int, bool | None], promise: float, *, level: float, right_known: int = 0,
     known: int = 0,
-) -> Needed:
+) -> Needed:  # fmt: skip
     """How many more answers settle `promise`: the same bets on imagined answers, those that were left open first."""
     done = _complete(blocks, answers)
     goal = ceil(round(promise * (blocks.size + known) - right_known, 9))  # right ones in the population

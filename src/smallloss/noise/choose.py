@@ -67,7 +67,9 @@ def select(
     if transition is not None and not named:
         require_one_order(classes)
     noise = NoiseModel.given(classes.tolist(), noise_rate, transition, prior, upper)
-    matrices = None if probabilities is None else _of_these(matrices_of(probabilities), len(codes), len(classes))
+    matrices = None if probabilities is None else matrices_of(probabilities)
+    if matrices is not None and matrices[0].shape != (wanted := (len(codes), len(classes))):
+        raise InputError(f"probabilities have shape {matrices[0].shape}: expected {wanted}.")
     if matrices is not None and not noise.is_known:
         found = count(matrices, codes.astype(np.int64), classes.tolist())
         notes += [f"The noise rates are estimated: {found.evidence}"]
@@ -112,12 +114,6 @@ def _mean_loss(ledger: LossLedger, notes: list[str]) -> np.ndarray:
     if opened:
         notes.append("The epoch that is still open is not counted; end_epoch() closes it.")
     return ledger.mean_loss
-
-
-def _of_these(matrices: list[np.ndarray], n: int, c: int) -> list[np.ndarray]:
-    if matrices[0].shape != (n, c):
-        raise InputError(f"probabilities have shape {matrices[0].shape}: expected ({n}, {c}).")
-    return matrices
 
 
 def _of_label(matrices: list[np.ndarray], codes: np.ndarray) -> np.ndarray:

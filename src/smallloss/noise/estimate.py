@@ -18,6 +18,7 @@ from smallloss.criterion.labels import encode
 from smallloss.criterion.selection import SAFETY_LEVEL
 from smallloss.errors import InputError
 from smallloss.knobs import to_numpy
+from smallloss.noise.answers import Interval
 from smallloss.noise.model import NoiseModel
 from smallloss.words import counted, listed, percent
 
@@ -67,25 +68,16 @@ def count(matrices: Sequence[np.ndarray], codes: Codes, classes: list[Any], leve
     table = np.bincount((predicted * c + codes)[there], minlength=c * c).reshape(c, c) / there.sum()
     joint, nothing = _agreeing(table, size[:c] / size[c], rate[:c]), _is_chance(table, float(size[c]))
     prior = joint.sum(axis=1)
-    overall, said = (float(rate[c]), float(low[c]), float(high[c])), (float(M[c]), None if d is None else float(d[c]))
+    overall, said = Interval(*map(float, (rate[c], low[c], high[c]))), (float(M[c]), None if d is None else float(d[c]))
     return NoiseModel(
-        classes=classes,
-        noise_rate=rate[:c],
-        low=low[:c],
-        high=high[:c],
+        classes=classes, noise_rate=rate[:c], low=low[:c], high=high[:c],
         upper=np.maximum(_quantile(rate, size, (1 + SAFETY_LEVEL) / 2), rate)[:c],
-        transition=joint / prior[:, None],
-        prior=prior,
-        contradicted=M[:c],
-        differ=None if d is None else d[:c],
-        sure=s[:c],
-        overall=overall,
-        tells_nothing=nothing,
+        transition=joint / prior[:, None], prior=prior, contradicted=M[:c], differ=None if d is None else d[:c],
+        sure=s[:c], overall=overall, tells_nothing=nothing,
         evidence=_evidence(len(matrices), *said, *overall[1:]),
         notes=_notes([classes[k] for k in np.flatnonzero(size[:c] == 0)], *said, nothing, int(n - size[c])),
-        level=level,
-        source="estimated",
-    )
+        level=level, source="estimated",
+    )  # fmt: skip
 
 
 def _count(of: Flags, codes: Codes, c: int) -> Vector:

@@ -10,6 +10,7 @@ from smallloss.criterion.labels import by_class
 from smallloss.criterion.transition import noise_rate as rates_from_transition
 from smallloss.criterion.transition import prior_from_labels, validate
 from smallloss.errors import InputError
+from smallloss.noise.answers import Interval
 from smallloss.words import one_line, percent
 
 Source = Literal["unknown", "given", "drawn", "estimated", "audited"]
@@ -36,12 +37,13 @@ class NoiseModel:
     contradicted: Any = None  # M_k of an estimate
     differ: Any = None  # d_k; None where no example was predicted twice
     sure: Any = None  # s_k
-    overall: tuple[float, float, float] | None = None  # rate, low and high of all labels together
+    overall: Interval | None = None  # the rate of all labels together
     tells_nothing: bool = False  # the predictions agree with the labels no more than chance would
     evidence: str = ""
     notes: Sequence[str] = ()
     level: float = 0.9
     source: Source = "unknown"
+    sampled: int = 0  # answers at random, after an audit
     drawn: str | None = None  # "structured:0.3", where labels were made wrong on purpose
     towards: Any = None  # the prior that was given beside an estimate: classes are balanced towards it
     probabilities: np.ndarray | None = None  # out of sample (networks, n, classes), where a run has estimated by them
@@ -79,7 +81,11 @@ class NoiseModel:
         if estimate is None:
             return replace(said, drawn=told.get("drawn"), source="drawn" if told.get("drawn") else said.source)
         vectors = {k: np.array(v) for k, v in estimate.items() if isinstance(v, list) and k not in ("classes", "notes")}
-        more: dict[str, Any] = {"classes": list(classes), "overall": tuple(estimate["overall"]), "source": "estimated"}
+        more: dict[str, Any] = {
+            "classes": list(classes),
+            "overall": Interval(*estimate["overall"]),
+            "source": "estimated",
+        }
         return cls(**dict(estimate) | vectors | more, towards=said.prior, drawn=told.get("drawn"), told=said.told)
 
     @property
@@ -98,9 +104,6 @@ class NoiseModel:
     def beside(self, found: "NoiseModel") -> "NoiseModel":
         """An estimate, and what is told beside it: classes are balanced towards a prior given."""
         return replace(found, towards=self.prior, notes=[*found.notes, *self.notes], drawn=self.drawn, told=self.told)
-
-    def with_prior(self, prior: np.ndarray) -> "NoiseModel":
-        return replace(self, prior=prior, told={**self.told, "prior": prior})
 
     def of(self, codes: np.ndarray) -> "NoiseModel":
         """The same of examples that carry these labels: where only T was said, the rates and the prior by it."""

@@ -14,6 +14,7 @@ from scipy.special import betaincinv, expit, logit
 
 from smallloss.criterion.selection import SAFETY_LEVEL
 from smallloss.noise.answers import UNSURE, Interval
+from smallloss.noise.model import NoiseModel
 
 Codes = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -23,25 +24,14 @@ LEVEL = 0.9  # of the intervals of noise rates
 WORTH = 10  # answers: what is known of a label beforehand, from the estimate or from all labels together
 STREAMS = KEPT, OTHERS = 0, 1
 _EDGE = 1e-4  # a rate of 0 has no log odds
-
-
-@dataclass(frozen=True, eq=False)
-class Rates:
-    """Noise rates per class, with intervals of LEVEL, after answers."""
-
-    noise_rate: Vector
-    low: Vector
-    high: Vector
-    upper: Vector  # how high they may be for the next selection
-    overall: Interval  # of all labels together
-    sampled: int  # answers at random; without any the rates are what they were, as far as what was found allows
-    contradicted: bool  # by these answers: the rate before is outside of what they say alone
+CONTRADICTED = "The answers contradict the noise rates that the run used."  # the rate of all is outside their interval
 
 
 def rates_from(
     labels: Codes, answers: Mapping[int, int], sampled: Collection[int], stream: NDArray[np.integer], before: Vector
-) -> Rates:
-    """answers: row -> true class, NONE or UNSURE. sampled: the rows among them that were drawn at random.
+) -> NoiseModel:
+    """Rates with intervals of LEVEL. answers: row -> true class, NONE or UNSURE; sampled: which were drawn at random.
+    Without any of these the rates are what they were, as far as what was found allows.
 
     stream: of each row KEPT, OTHERS or -1, where no draw speaks for it; such rows and UNSURE ones may be wrong or not.
     before: what was known of each class.
@@ -62,9 +52,10 @@ def rates_from(
         rate = np.clip(before, said.found / said.n, np.maximum(1 - said.right / said.n, said.found / said.n))
     low, high, upper = (np.clip(end, 0.0, np.nextafter(1.0, 0.0)) for end in ends)
     rate = np.minimum(rate, np.nextafter(1.0, 0.0))
-    return Rates(
-        rate, np.minimum(low, rate), np.maximum(high, rate), np.maximum(upper, rate), Interval(*overall[:3].tolist()),
-        int(asked.sum()), contradicted,
+    return NoiseModel(
+        noise_rate=rate, low=np.minimum(low, rate), high=np.maximum(high, rate), upper=np.maximum(upper, rate),
+        overall=Interval(*overall[:3].tolist()), sampled=int(asked.sum()), notes=(CONTRADICTED,) * contradicted,
+        level=LEVEL, source="audited",
     )  # fmt: skip
 
 

@@ -90,28 +90,24 @@ class Judgement:
 def check(T: ArrayLike, classes: Sequence[str] | None = None) -> Judgement:
     """Theorems 1 and 2 and Lemma 2 on a matrix alone: whether the ranking works for it, never that it was checked."""
     theory = theory_of(T, classes)
-    if not all(theory.ranking_holds):
-        broken = theory.named(theory.ranking_holds, "labels")
-        headline = (
-            f"Do not trust the ranking: under {broken} a wrongly labelled example can have as small a loss as a "
-            "rightly labelled one."
-        )
-        return Judgement("do not trust", headline, _errs(theory), (CLASS_ALONE,), theory=theory)
+    word: Word = "unchecked"
     headline = (
         "The ranking works for this matrix: under every label the right examples have smaller losses than the wrong "
         f"ones, as long as the network's outputs are less than {min(theory.tolerated_epsilon):.3f} from ideal."
     )
-    return Judgement("unchecked", headline, _errs(theory), (CLASS_ALONE,), theory=theory)
+    if not all(theory.ranking_holds):
+        word, broken = "do not trust", theory.named(theory.ranking_holds, "labels")
+        headline = (
+            f"Do not trust the ranking: under {broken} a wrongly labelled example can have as small a loss as a "
+            "rightly labelled one."
+        )
+    return Judgement(word, headline, _errs(theory), (CLASS_ALONE,), theory=theory)
 
 
 def judge(
-    selection: Labelled,
-    noise: NoiseModel | None = None,
-    *,
-    checked: Checked | None = None,
-    promise: float = PROMISE,
+    selection: Labelled, noise: NoiseModel | None = None, *, checked: Checked | None = None, promise: float = PROMISE,
     learnt_from: int = 0,
-) -> Judgement:
+) -> Judgement:  # fmt: skip
     """One verdict on all kept labels together, by T as it was said or by an estimate, with answers or without.
 
     Red without answers: where the network tells nothing, or where more of the kept than the promise leaves room for
@@ -125,11 +121,7 @@ def judge(
     theory = None if T is None else theory_of(T, names)
     kept = np.bincount(selection.class_index[selection.mask], minlength=len(names))
     refuted, reasons = _refuted(kept, names, estimate, theory, promise)
-    facts: dict[str, Any] = {
-        "counts": "" if estimate is None else estimate.evidence,
-        "promise": promise,
-        "theory": theory,
-    }
+    facts: dict[str, Any] = {"counts": estimate.evidence if estimate else "", "promise": promise, "theory": theory}
     if checked is None or not checked.answered:
         word, headline = _unanswered(int(kept.sum()), refuted, learnt_from)
         limits = (ONLY_ANSWERS, *([] if theory is None else [CLASS_ALONE]))

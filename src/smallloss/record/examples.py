@@ -152,9 +152,8 @@ class Examples:
         if self.values is None:
             return self.table()
         value = dict(zip(self.classes, self.values, strict=True))
-        named = ("given_label", "predicted_label", "suggested_label", "true_label", "audited_label")
         return {
-            name: [value.get(cell, cell) for cell in column] if name in named else column
+            name: [value.get(cell, cell) for cell in column] if name.endswith("_label") else column
             for name, column in self.table().items()
         }
 
@@ -194,26 +193,26 @@ class Examples:
             raise InputError(
                 f"{path} has no column {missing[0]!r}: it was changed, or made by another version. Run again."
             )
-        there = table.column("index").is_valid()
-        known, found = tuple(map(as_cell, classes)), table.filter(there)
-        code: dict[Any, int] = {name: k for k, name in enumerate(known)}
-
-        def coded(name: str) -> np.ndarray:
-            return np.array([code.get(cell, NOBODY) for cell in found.column(name).to_pylist()], np.int64)
-
+        known, found = tuple(map(as_cell, classes)), table.filter(table.column("index").is_valid())
         has = set(table.column_names)
+
+        def coded(name: str, among: Sequence[Any] = known, kind: Any = np.int64) -> np.ndarray:
+            code = {one: k for k, one in enumerate(among)}
+            return np.array([code.get(cell, NOBODY) for cell in found.column(name).to_pylist()], kind)
+
         fields = {one.of: one.name for one in COLUMNS if isinstance(one.of, str) and one.name in has}
         values: dict[str, Any] = {name: column_values(found.column(column)) for name, column in fields.items()}
-        reason = {name: k for k, name in enumerate(REASONS)}
-        split = {name: k for k, name in enumerate(SPLITS)}
+        if "audit_answer" in has:
+            none = np.array(found.column("audit_answer").to_pylist(), dtype=object) == "none"
+            values["answer"] = np.where(none, NONE, coded("audited_label"))
+        if "true_label" in has:
+            values["true"] = coded("true_label")
         return cls(
             classes=known, ids=found.column("id").to_pylist(), label=coded("given_label"),
             predicted=coded("predicted_label"),
             suggested=coded("suggested_label") if "suggested_label" in has else np.full(len(found), NOBODY),
-            split=np.array([split[name] for name in found.column("split").to_pylist()], np.int8),
-            reason=np.array([reason[name] for name in found.column("reason").to_pylist()], np.int8),
-            answer=_answers(found, coded) if "audit_answer" in has else None,
-            true=coded("true_label") if "true_label" in has else None, unreadable=_unreadable(table), **values,
+            split=coded("split", SPLITS, np.int8), reason=coded("reason", REASONS, np.int8),
+            unreadable=_unreadable(table), **values,
         )  # fmt: skip
 
 
@@ -234,11 +233,6 @@ def _as_selected(parts: Sequence[Part], n: int) -> dict[str, Any]:
         for name, values in found.items():
             columns[name][part.index] = values
     return columns
-
-
-def _answers(table: Any, coded: Callable[[str], np.ndarray]) -> np.ndarray:
-    said = np.array(table.column("audit_answer").to_pylist(), dtype=object)
-    return np.where(said == "none", NONE, coded("audited_label"))
 
 
 def _unreadable(table: Any) -> dict[str, Unreadable]:

@@ -22,15 +22,17 @@ def choices(
     task: Task, settings: Settings, noise: NoiseModel, *, accuracy_on: str, asked: Mapping[str, Any]
 ) -> dict[str, str]:
     """Name -> what it is, and why. `asked` are the wishes of the user by name, None where there was none."""
+    method, held_out = asked["method"], len(task.held_out)
+    apart = f"{held_out:,} of them, never trained on" if held_out else "none"
     chosen = {
         "data": _data(task.dataset),
         "input": _input(task.dataset),
-        "held out": f"{_held_out(task)}; accuracy is measured on {accuracy_on}",
+        "held out": f"{apart}; accuracy is measured on {accuracy_on}",
         "device": _device(task.device, asked["device"]),
         "preset": _preset(settings.preset, task, asked),
         "net": _net(task.dataset, settings, asked),
         "epochs": _epochs(settings, asked),
-        "method": _method(asked["method"]),
+        "method": f"{method} alone" if method == "cross_entropy" else f"{method}, compared with plain cross entropy",
         "noise": _noise(noise, asked),
     }
     if asked["prior"] is not None:
@@ -75,10 +77,6 @@ def _workers(task: Task) -> str:
     return f"{task.workers}, to read the batches"
 
 
-def _held_out(task: Task) -> str:
-    return f"{len(task.held_out):,} of them, never trained on" if len(task.held_out) else "none"
-
-
 def _device(device: torch.device, asked: str) -> str:
     name = f"cuda ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else device.type
     if asked != "auto":
@@ -119,10 +117,6 @@ def _epochs(settings: Settings, asked: Mapping[str, Any]) -> str:
         return f"{recipe.epochs}, {why}{apart}"
     step = "" if "stage1.lr" in asked["settings"] else f" and a learning rate of {recipe.lr:.2g}"
     return f"{recipe.epochs}, {why}{apart}; batches of {recipe.batch}{step}, because there are few pictures"
-
-
-def _method(name: str) -> str:
-    return f"{name} alone" if name == "cross_entropy" else f"{name}, compared with plain cross entropy"
 
 
 def _noise(noise: NoiseModel, asked: Mapping[str, Any]) -> str:

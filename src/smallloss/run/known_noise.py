@@ -73,7 +73,8 @@ def of_rows(noise: NoiseModel, dataset: Dataset, rows: np.ndarray) -> NoiseModel
         return noise
     assert dataset.true_labels is not None
     counts = np.bincount(dataset.true_labels[rows], minlength=len(dataset.classes))
-    return noise.with_prior(counts / len(rows))
+    prior = counts / len(rows)
+    return replace(noise, prior=prior, told={**noise.told, "prior": prior})
 
 
 def _human(dataset: Dataset, spec: str) -> tuple[np.ndarray, np.ndarray, str]:

@@ -25,15 +25,9 @@ _FEW = 5  # classes that a summary counts
 
 
 def predict(
-    run: str | Path,
-    data: str | Path,
-    out: str | Path | None = None,
-    *,
-    net: Any = None,
-    backbone: Any = None,
-    device: str = "auto",
-    progress: bool | None = False,
-) -> dict[str, Any]:
+    run: str | Path, data: str | Path, out: str | Path | None = None, *, net: Any = None, backbone: Any = None,
+    device: str = "auto", progress: bool | None = False,
+) -> dict[str, Any]:  # fmt: skip
     """Columns id, predicted_label and predicted_probability of the examples in a file or folder, also written to `out`.
 
     data: for a run of pictures, a folder of them (subfolders mean nothing), a picture, or a table of paths; arrays or
@@ -72,9 +66,8 @@ def in_words(columns: Mapping[str, Any]) -> str:
     """How many examples were predicted to be what, the most frequent first, and how many could not be read."""
     counts = Counter(label for label in columns["predicted_label"] if label is not None).most_common()
     said = [f"{n:,} {one_line(label)}" for label, n in counts[:_FEW]]
-    said += (
-        [f"{sum(n for _, n in counts[_FEW:]):,} of {len(counts) - _FEW} other classes"] if len(counts) > _FEW else []
-    )
+    if len(counts) > _FEW:
+        said.append(f"{sum(n for _, n in counts[_FEW:]):,} of {len(counts) - _FEW} other classes")
     lost = [(name, why) for name, why in zip(columns["id"], columns.get("reason", ()), strict=False) if why is not None]
     unread = f" {len(lost):,} cannot be read ({one_line(lost[0][0])}: {lost[0][1]})." if lost else ""
     return f"{counted(len(columns['id']), 'example')}: {', '.join(said) or 'none predicted'}.{unread}"

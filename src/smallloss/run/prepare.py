@@ -179,12 +179,10 @@ def divide(
     parts = split(dataset, protocol, seed, groups=groups if protocol == "honest" else None)
     checks, on = {}, f"the validation part ({len(parts.validation):,} examples)"
     if len(parts.validation):
-        truth = dataset.true_labels if parts.validation_labels == "clean" else dataset.labels
-        assert truth is not None
-        checks["validation"] = Check(dataset, parts.validation, truth[parts.validation])
-    if parts.test is not None:
-        checks["test"] = Check(parts.test, np.arange(len(parts.test)), parts.test.labels)
-        on = f"the official test set ({len(parts.test):,} examples)"
+        checks["validation"] = Check(dataset, parts.validation, parts.labels)
+    if dataset.test is not None:
+        checks["test"] = Check(dataset.test, np.arange(len(dataset.test)), dataset.test.labels)
+        on = f"the official test set ({len(dataset.test):,} examples)"
     if not checks:
         raise InputError(
             f"The protocol {protocol} leaves nothing of {dataset.name} to measure accuracy on; use honest."
