@@ -39,6 +39,12 @@ def pictures(n: int = 150, channels: int = 3, **more):
     return from_arrays(values, np.arange(n) % 2, name="photos", **more)
 
 
+def filled(data, backbone, folder=None):
+    seen, fill = embedded(data, backbone, CPU, None)
+    fill(folder, SILENT)
+    return seen
+
+
 def test_nothing_is_embedded_before_the_run_has_its_folder(tmp_path):
     backbone = Watched()
     seen, fill = embedded(pictures(), backbone, CPU, tmp_path)
@@ -89,8 +95,7 @@ def test_what_is_kept_can_be_given_as_features(tmp_path):
     again = with_features(data, tmp_path / KEPT)  # both parts count their ids from 0: rows are in order
     assert (again.test.inputs == seen.test.inputs).all()
     named = replace(pictures(4), ids=list("abcd"))
-    _, fill = embedded(named, Watched(), CPU, None)
-    fill(tmp_path, SILENT)
+    filled(named, Watched(), tmp_path)
     backwards = named.take(np.array([3, 2, 1, 0]))
     first, last = (with_features(one, tmp_path / KEPT).inputs[i] for one, i in ((backwards, 0), (named, 3)))
     assert (first == last).all()
@@ -99,8 +104,7 @@ def test_what_is_kept_can_be_given_as_features(tmp_path):
 def test_gray_pictures_get_three_channels_and_the_size_asked_for():
     backbone = Watched(size=12)
     gray = pictures(2, channels=1)
-    seen, fill = embedded(gray, backbone, CPU, None)
-    fill(None, SILENT)
+    seen = filled(gray, backbone)
     assert backbone.shapes == [(1, 3, 12, 12), (2, 3, 12, 12)]
     assert seen.inputs[:, 0].tolist() == seen.inputs[:, 2].tolist()
     assert seen.inputs[:, 0] == pytest.approx(gray.inputs.mean((1, 2, 3)) / 255, abs=0.02)
@@ -110,16 +114,14 @@ def test_of_a_wide_picture_the_backbone_sees_the_centre():
     """As of one in a file."""
     wide = np.zeros((2, 6, 10, 3), np.uint8)
     wide[:, :, 2:8] = 90
-    seen, fill = embedded(from_arrays(wide, [0, 1]), Watched(size=12), CPU, None)
-    fill(None, SILENT)
+    seen = filled(from_arrays(wide, [0, 1]), Watched(size=12))
     assert seen.inputs == pytest.approx(90 / 255, abs=1e-6)
 
 
 def test_new_pictures_get_the_features_that_those_of_the_run_have():
     data = pictures(70)
     network = load_backbone(Watched(size=12), "pictures")
-    seen, fill = embedded(data, Watched(size=12), CPU, None)
-    fill(None, SILENT)
+    seen = filled(data, Watched(size=12))
     assert (new_features(network, Seen.of(seen), data.inputs, CPU) == seen.inputs).all()
     floats = [picture.transpose(2, 0, 1) / 255 for picture in data.inputs]  # as torch has them
     assert (new_features(network, Seen.of(seen), floats, CPU) == seen.inputs).all()
@@ -137,8 +139,7 @@ def test_new_pictures_get_the_features_that_those_of_the_run_have():
     ],
 )
 def test_new_examples_that_are_no_such_pictures(X, sentence):
-    seen, fill = embedded(pictures(), Watched(), CPU, None)
-    fill(None, SILENT)
+    seen = filled(pictures(), Watched())
     with pytest.raises(InputError, match=sentence):
         new_features(load_backbone(Watched(), "pictures"), Seen.of(seen), X, CPU)
 
@@ -157,8 +158,7 @@ def test_files_are_decoded_anew_at_the_size_that_the_backbone_wants(tmp_path):
         return x.std((2, 3))
 
     spread.input_size = 128
-    seen, fill = embedded(photos, spread, CPU, None)
-    fill(None, SILENT)
+    seen = filled(photos, spread)
     assert seen.inputs == pytest.approx(0.5, abs=1e-3)
     place.unlink()
     _, fill = embedded(photos, spread, CPU, None)
@@ -171,8 +171,7 @@ def test_texts_are_given_as_they_are(tmp_path):
         "text,label\n" + "".join(f'"some words, number {"x" * k}",{k % 2}\n' for k in range(9))
     )
     texts = load(tmp_path / "t.csv")
-    seen, fill = embedded(texts, lambda batch: np.array([[len(text)] for text in batch]), CPU, None)
-    fill(None, SILENT)
+    seen = filled(texts, lambda batch: np.array([[len(text)] for text in batch]))
     assert seen.inputs[:, 0].tolist() == [len(text) for text in texts.shown]
     assert (seen.kind, seen.shown) == ("text", texts.shown)
     network = load_backbone(lambda batch: np.array([[len(text)] for text in batch]), "text")
@@ -206,7 +205,6 @@ def test_every_batch_must_give_as_many_features():
 def test_large_sets_are_decoded_in_parts(monkeypatch):
     monkeypatch.setattr(embedding, "_DECODED", 100)
     backbone = Watched()
-    seen, fill = embedded(pictures(), backbone, CPU, None)
-    fill(None, SILENT)
+    seen = filled(pictures(), backbone)
     assert [shape[0] for shape in backbone.shapes[1:]] == [64, 36, 50]
     assert seen.inputs == pytest.approx(pictures().inputs.mean((1, 2)) / 255, abs=1e-6)

@@ -112,22 +112,23 @@ def test_every_objective_knows_the_name_of_its_settings(make, name, make_task):
     assert make(make_task()).recipe_name == name
 
 
-def test_what_a_changed_setting_leads_to_is_told_as_the_run_folder_has_it(tmp_path):
+@pytest.mark.parametrize(
+    "name, group, saved, words",
+    [
+        ("stage1", "stage1", [], "that resumes from what is finished"),
+        ("rsl_wm", "rsl_wm", ["stage1", "half0"], "that resumes from what is finished"),
+        ("rsl_wm", "rsl_wm", ["stage1", "rsl_wm"], "that says what to delete to resume, or needs another --out"),
+        ("half0", "stage1", ["stage1"], "that says what to delete to resume"),
+        ("incv", "incv", ["stage1", "incv_0_0"], "that says what to delete to resume"),
+    ],
+)
+def test_what_a_changed_setting_leads_to_is_told_as_the_run_folder_has_it(name, group, saved, words, tmp_path):
     """It takes a new setting until a stage that is trained by it has saved something."""
-    saved, not_yet = tmp_path / "rsl_wm.safetensors", tmp_path / "half0.safetensors"
-    saved.touch()
-    goes_on, refused = (
-        "that resumes from what is finished",
-        "that says what to delete to resume, or needs another --out",
-    )
-    for name, group, checkpoint, words in [
-        ("stage1", "stage1", not_yet, goes_on),
-        ("rsl_wm", "rsl_wm", not_yet, goes_on),
-        ("rsl_wm", "rsl_wm", saved, refused),
-        ("half0", "stage1", not_yet, refused),
-    ]:
-        with pytest.raises(InputError, match=words):
-            StepLimits(name, group, RECIPE, checkpoint).require_finite("loss", float("inf"), 3)
+    (tmp_path / "checkpoint").mkdir()
+    for stage in saved:
+        (tmp_path / f"checkpoint/{stage}.safetensors").touch()
+    with pytest.raises(InputError, match=words):
+        StepLimits(name, group, RECIPE, tmp_path).require_finite("loss", float("inf"), 3)
 
 
 def test_batchnorm_of_one_example_is_a_sentence(make_task):

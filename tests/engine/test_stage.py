@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -223,41 +222,6 @@ def test_a_loss_that_is_no_number_ends_the_stage_with_a_sentence(tmp_path, make_
     kept.ledger = None
     assert kept._resume() == 2
     assert all(bool(tensor.isfinite().all()) for tensor in kept._tensors().values())
-
-
-@pytest.mark.parametrize(
-    "rows, batch, keep, plans",
-    [
-        (80, 32, True, [(2, 32), (1, 16)]),
-        (80, 32, False, [(2, 32)]),
-        (65, 32, True, [(2, 32)]),  # BatchNorm cannot learn from one
-        (80, 1000, False, [(1, 80)]),
-    ],
-)
-def test_the_batches_of_an_epoch(rows, batch, keep, plans, make_task, make_net):
-    task, recipe = make_task(), replace(SGD, epochs=2, batch=batch, keep_short_batch=keep)
-    objective = Supervised(task, "stage", task.train[:rows], recipe, make_net())
-    assert [plan.views["labeled"].index.shape for plan in objective.plan(0)] == plans
-    stage, steps = Stage(task, objective), sum(number for number, _ in plans)
-    assert [row["steps"] for row in stage.fit().history] == [steps] * 2
-    assert int(stage.stepper.clock) == 2 * steps
-
-
-def test_nothing_to_learn_from_is_a_sentence(make_task):
-    with pytest.raises(InputError, match="0 examples to learn from"):
-        Supervised(make_task(), "rsl", np.array([], dtype=np.int64), SGD, None)
-
-
-def test_each_epoch_sees_every_training_row_once_and_no_held_out_row(make_task):
-    task = make_task()
-    assert task.held_out.tolist() == list(range(80, 96))
-    objective = Supervised(task, "stage", task.train, SGD, None)
-    orders = []
-    for epoch in range(3):
-        seen = torch.cat([plan.views["labeled"].index.flatten() for plan in objective.plan(epoch)])
-        assert sorted(seen.tolist()) == task.train.tolist()
-        orders.append(seen.tolist())
-    assert all(a != b for a, b in pairwise(orders))
 
 
 def test_mixmatch_never_sees_a_held_out_row(make_task, make_net):

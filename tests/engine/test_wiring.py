@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from smallloss.engine.objective import Batch
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.schedule import learning_rates
 from smallloss.engine.stage import Stage
+from smallloss.errors import InputError
 from smallloss.methods.supervised import Supervised
 
 RECIPE = Recipe(epochs=4, batch=32, lr=0.1, schedule="constant", pad=1, crop_offsets=3)  # of 80: 3 steps an epoch
@@ -99,6 +101,44 @@ def test_the_rate_of_a_step_counts_for_that_step(make_task, make_net, monkeypatc
     for rate, (after, gradient) in zip(rates(recipe), seen, strict=True):
         torch.testing.assert_close(after, before - float(rate) * gradient)
         before = after
+
+
+# --- what a step sees -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rows, batch, keep, plans",
+    [
+        (80, 32, True, [(2, 32), (1, 16)]),
+        (80, 32, False, [(2, 32)]),
+        (65, 32, True, [(2, 32)]),  # BatchNorm cannot learn from one
+        (80, 1000, False, [(1, 80)]),
+    ],
+)
+def test_the_batches_of_an_epoch(rows, batch, keep, plans, make_task, make_net):
+    task, recipe = make_task(), replace(RECIPE, epochs=2, batch=batch, keep_short_batch=keep)
+    objective = Supervised(task, "stage", task.train[:rows], recipe, make_net())
+    assert [plan.views["labeled"].index.shape for plan in objective.plan(0)] == plans
+    stage, steps = Stage(task, objective), sum(number for number, _ in plans)
+    assert [row["steps"] for row in stage.fit().history] == [steps] * 2
+    assert int(stage.stepper.clock) == 2 * steps
+
+
+def test_nothing_to_learn_from_is_a_sentence(make_task):
+    with pytest.raises(InputError, match="0 examples to learn from"):
+        Supervised(make_task(), "rsl", np.array([], dtype=np.int64), RECIPE, None)
+
+
+def test_each_epoch_sees_every_training_row_once_and_no_held_out_row(make_task):
+    task = make_task()
+    assert task.held_out.tolist() == list(range(80, 96))
+    objective = Supervised(task, "stage", task.train, RECIPE, None)
+    orders = []
+    for epoch in range(3):
+        seen = torch.cat([plan.views["labeled"].index.flatten() for plan in objective.plan(epoch)])
+        assert sorted(seen.tolist()) == task.train.tolist()
+        orders.append(seen.tolist())
+    assert all(a != b for a, b in pairwise(orders))
 
 
 # --- weight averages -----------------------------------------------------------------------------------------

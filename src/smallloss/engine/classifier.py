@@ -123,7 +123,12 @@ def load_classifier(run: str | Path, *, net: Any = None, backbone: Any = None, d
     """
     path = Path(run) / MODEL if Path(run).is_dir() else Path(run)
     facts, seen, weights = _read(path)
-    own = net if net is not None else _known(facts["net"], path)
+    if net is None and facts["net"] not in names():
+        raise InputError(
+            f"The network of {path} is one of your own, {facts['net']}: load it in Python, "
+            "sl.load_classifier(run, net=...), with the module or the function that the run was given."
+        )
+    own = facts["net"] if net is None else net
     modules = [build(own, classes=len(seen.classes), in_shape=seen.in_shape) for _ in range(facts.get("networks", 1))]
     module = Ensemble(modules) if "networks" in facts else modules[0]
     try:
@@ -148,15 +153,6 @@ def _read(path: Path) -> tuple[dict[str, Any], Seen, dict[str, torch.Tensor]]:
         raise InputError(
             f"{path} is not a model that this version of smallloss wrote, or is cut short ({error})."
         ) from error
-
-
-def _known(net: str, path: Path) -> str:
-    if net not in names():
-        raise InputError(
-            f"The network of {path} is one of your own, {net}: load it in Python, sl.load_classifier(run, net=...), "
-            "with the module or the function that the run was given."
-        )
-    return net
 
 
 def _backbone(facts: Mapping[str, Any], given: Any, path: Path) -> Any:

@@ -12,6 +12,7 @@ from torch.backends import cudnn
 
 from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
+from smallloss.record.folder import trained_by
 from smallloss.words import stage_words
 
 _OUT_OF_MEMORY = ("CUDA error: out of memory", "ALLOC_FAILED")  # torch has no type for what its libraries lack
@@ -89,7 +90,7 @@ class StepLimits:
     stage: str
     settings: str
     recipe: Recipe
-    checkpoint: Path | None  # of the stage; None where nothing is saved
+    run: Path | None  # its folder, which takes a new setting until a stage that is trained by it has saved something
 
     @contextmanager
     def steps(self, examples: int) -> Iterator[None]:
@@ -116,12 +117,9 @@ class StepLimits:
         """Which setting to change, as one would type it, and what becomes of the run."""
         name, now = f"{self.settings}.{knob}", f"{getattr(self.recipe, knob):g}"
         typed = f'--set {name}={value:g} (Python: settings={{"{name}": {value:g}}})'
-        return f"{verb} {knob} (it is {now}): {typed}.{self._goes_on()}"
-
-    def _goes_on(self) -> str:
-        """The run folder takes a new setting until a stage that is trained by it has saved something."""
-        if self.checkpoint is None:
-            return ""
-        unused = not self.checkpoint.exists() and (self.stage == "stage1" or self.settings != "stage1")
-        what = "resumes from what is finished" if unused else "says what to delete to resume, or needs another --out"
-        return f" The same command with that {what}."
+        said = f"{verb} {knob} (it is {now}): {typed}."
+        if self.run is None:
+            return said
+        trained = trained_by(self.run, [f"settings.{name}"])
+        what = "says what to delete to resume, or needs another --out" if trained else "resumes from what is finished"
+        return f"{said} The same command with that {what}."

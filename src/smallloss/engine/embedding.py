@@ -45,10 +45,8 @@ def embedded(dataset: Dataset, backbone: Any, device: torch.device, out: Path | 
 
     def fill(folder: Path | None, progress: Progress) -> None:
         progress.stage("embedding", sum(-(-len(part) // _BATCH) for part in parts), 0)
-        start = 0
-        for part in parts:
-            _embed(rows[start : start + len(part)], part, network, device, progress)
-            start += len(part)
+        for part, share in zip(parts, np.split(rows, [len(dataset)]), strict=False):
+            _embed(share, part, network, device, progress)
         if folder is not None:
             _keep(folder / KEPT, rows, [name for part in parts for name in part.ids], note)
 

@@ -80,8 +80,7 @@ class WeightAverage:
             parameter.requires_grad_(False)
         network._average = self.network
         self._source, self._decay, self._warmup = network, decay, warmup
-        self._averaged: list[Tensor] = list(self.network.module.parameters())
-        self._live: list[Tensor] = list(network.module.parameters())
+        self._averaged, self._live = ([*one.module.parameters()] for one in (self.network, network))
 
     @torch.no_grad()
     def update(self, clock: Tensor) -> None:
@@ -98,8 +97,7 @@ class WeightAverage:
 
     def copy_buffers(self) -> None:
         """The authors' way: the average of the weights with the live network's statistics."""
-        pairs = zip(self.network.module.buffers(), self._source.module.buffers(), strict=True)
-        for averaged, live in pairs:
+        for averaged, live in zip(self.network.module.buffers(), self._source.module.buffers(), strict=True):
             averaged.copy_(live)
 
 
@@ -157,8 +155,7 @@ def build_optimiser(parameters: Iterable[Tensor], recipe: Recipe, rate: Tensor) 
     spared = [p for p in parameters if recipe.decay_on != "all" and p.ndim <= 1]
     own, shrink = (0.0, recipe.weight_decay) if recipe.decay_last else (recipe.weight_decay, 0.0)
     groups = [{"params": decayed, "weight_decay": own, "shrink": shrink}]
-    if spared:
-        groups.append({"params": spared, "weight_decay": 0.0, "shrink": 0.0})
+    groups += [{"params": spared, "weight_decay": 0.0, "shrink": 0.0}] if spared else []
     on_gpu = rate.device.type == "cuda"
     fast: dict[str, Any] = {"fused": True} if on_gpu else {"foreach": False}
     if recipe.optimiser == "sgd":

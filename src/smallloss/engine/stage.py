@@ -80,11 +80,11 @@ class Stage:
     ) -> None:
         self.task, self.objective, self.ledger = task, objective, ledger
         self.name, self.recipe = objective.name, objective.recipe
-        recipe, modules, resident = self.recipe, objective.modules(), task.resident()
+        recipe, modules = self.recipe, objective.modules()
         half = recipe.precision == "bf16"
         device.prepare(task.device, deterministic=task.deterministic, exact=not half)
         self._random = any(may_draw(module) for module in modules)
-        with room(f"holding the data and the network of {stage_words(self.name)}", less_data(resident=resident)):
+        with room(f"holding the data and the network of {stage_words(self.name)}", less_data(resident=task.resident())):
             self.inputs = task.inputs(task.dataset, objective.augmentation)
             for module in modules:
                 set_batchnorm_momentum(module, recipe.batchnorm_momentum)
@@ -99,7 +99,9 @@ class Stage:
         self.network = ensemble(self.judges) if objective.judges == "mean" else self.judges[0]
         self.record = range(recipe.epochs if ledger is not None else 0) if record is None else record
         self.history: list[dict[str, Any]] = []
-        self._limits = StepLimits(self.name, objective.recipe_name, recipe, task.checkpoint(self.name))
+        self._limits = StepLimits(
+            self.name, objective.recipe_name, recipe, None if task.folder is None else task.folder.path
+        )
         self._check_inputs: dict[int, Inputs] = {}
         self._saved_at = 0.0
 
@@ -192,10 +194,7 @@ class Stage:
     def _record(self, epoch: int) -> None:
         assert self.ledger is not None
         every = np.arange(len(self.task.dataset))
-        scores = self.score(epoch, every)
-        self.ledger.update(
-            every, scores.loss, margin=scores.margin, probability=scores.probability, predicted=scores.predicted
-        )
+        self.ledger.update(every, **vars(self.score(epoch, every)))
         self.ledger.end_epoch()
 
     def _refresh_average(self, epoch: int) -> None:

@@ -4,7 +4,8 @@ The step reads its row of the plan, and with it its learning rates, by a counter
 captured step therefore needs nothing from the host: no copies, no launches but one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 
 import numpy as np
 import torch
@@ -70,32 +71,25 @@ class Stepper:
 
     def run(self, plan: Plan, everything: dict[str, Tensor]) -> None:
         """All steps of a plan, which has its rates beside it."""
-        if not self.inputs.resident:
-            return self._stream(plan)
         if self.capture and plan.steps > 2 * _WARM_UP_STEPS:
             return self._replay(plan, everything)
         self.plan = plan
         self.position.zero_()
-        compiled_before = [network.fast for network in self.networks]
         for network in self.networks:  # an odd shape is not worth compiling for
             network.fast = not self.capture
-        for _ in range(plan.steps):
-            self._step()
-        for network, fast in zip(self.networks, compiled_before, strict=True):
-            network.fast = fast
+        for raw in repeat(None, plan.steps) if self.inputs.resident else self._loaded(plan):
+            self._step(raw)
+        for network in self.networks:
+            network.fast = True
         return None
 
-    def _stream(self, plan: Plan) -> None:
-        self.plan = plan
-        self.position.zero_()
-        # Two views of the same examples (MixMatch's) are read once: those whose index is the very same table.
+    def _loaded(self, plan: Plan) -> Iterator[Tensor]:
+        """What the steps see. Two views of the same examples, whose index is the very same table, are read once."""
         distinct = {id(views.index): views.index for views in plan.views.values()}
         ends = np.cumsum([0, *(table.shape[1] for table in distinct.values())]).tolist()
         place = dict(zip(distinct, ends, strict=False))
         self._starts = {name: place[id(views.index)] for name, views in plan.views.items()}
-        tables = [table.cpu().numpy() for table in distinct.values()]
-        for raw in self.inputs.load([np.concatenate([table[step] for table in tables]) for step in range(plan.steps)]):
-            self._step(raw)
+        return self.inputs.load(list(torch.cat([*distinct.values()], 1).cpu().numpy()))
 
     def _replay(self, plan: Plan, everything: dict[str, Tensor]) -> None:
         shape = _shape(plan)

@@ -68,9 +68,7 @@ class RunFolder:
                 f"{self.path} holds a run on other data, or on this data before it changed ({_in_words(different)}). "
                 "Put it back as it was to resume, or name another --out."
             )
-        first = min(self._first_used(name) for name in different)
-        saved = sorted(path.stem for path in (self.path / "checkpoint").glob("*.safetensors"))
-        trained = [stage for stage in saved if _STAGES.get(stage, _METHOD) >= first]
+        first, trained = min(map(_first_used, different)), trained_by(self.path, different)
         finished = (self.path / "report.html").exists()
         if first >= 0 and not trained and not finished:
             return
@@ -82,13 +80,6 @@ class RunFolder:
             f"{self.path} holds a run with other settings ({_in_words(different)}). "
             f"Give the same command to resume it, or another --out.{again}"
         )
-
-    def _first_used(self, name: str) -> int:
-        """The first stage that something in config.json bears on; -1 for what is no setting and may never change."""
-        head, _, rest = name.partition(".")
-        group, dot, _ = rest.partition(".")
-        last = _METHOD if dot and group not in ("stage1", "own_nets") else 0
-        return _FIRST_USED.get(group, last) if head == "settings" else -1
 
     def __exit__(self, *error: object) -> None:
         self._release_lock()
@@ -136,6 +127,20 @@ class RunFolder:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
+
+
+def trained_by(run: Path, settings: Iterable[str]) -> list[str]:
+    """The saved stages of a run that some settings bear on, by the names that config.json has: "settings.rsl.lr"."""
+    saved = sorted(path.stem for path in (run / "checkpoint").glob("*.safetensors"))
+    return [stage for stage in saved if _STAGES.get(stage, _METHOD) >= min(map(_first_used, settings))]
+
+
+def _first_used(name: str) -> int:
+    """The first stage that something in config.json bears on; -1 for what is no setting and may never change."""
+    head, _, rest = name.partition(".")
+    group, dot, _ = rest.partition(".")
+    last = _METHOD if dot and group not in ("stage1", "own_nets") else 0
+    return _FIRST_USED.get(group, last) if head == "settings" else -1
 
 
 def read_config(path: Path) -> dict[str, Any]:
