@@ -108,11 +108,7 @@ def test_a_question_that_comes_twice_is_of_the_random_ones_and_other_kinds_never
         (30, [[9, True]], "30 more answers on them prove that at least 95 %"),
         (1, [], "1 answer on them proves that at least 95 %"),
         (0, [[9, True]], "The answers given before prove that at least 95 % of the kept labels are right;"),
-        (
-            None,
-            [[9, False]],
-            "Even if all kept labels that you look at are right, that does not prove that at least 95 %",
-        ),
+        (None, [[9, False]], "Even if all kept labels that you look at are right, that does not prove that at least"),
     ],
 )
 def test_the_cost_of_the_promise_is_said_beforehand(if_right: int | None, answered: list[Any], said: str) -> None:
@@ -216,12 +212,6 @@ def test_a_picture_from_a_file_is_shown_whole_and_upright(tmp_path: Path) -> Non
     assert len(shown_inputs(data, 0)["picture"]) < 60_000  # of noise, which no picture is larger than
 
 
-def test_a_drawing_stays_exact_where_that_is_the_smaller_file() -> None:
-    pixels = np.random.default_rng(0).integers(0, 2, (1, 300, 300, 1), dtype=np.uint8) * 255  # 19 kB, or 63 as a JPEG
-    picture = seen(Dataset(pixels, np.zeros(1, np.int64), ("a",)), 0)
-    assert np.array_equal(np.asarray(picture)[..., :1], pixels[0])
-
-
 def table_of(path: Path, columns: dict[str, list[str]], **options: str) -> Dataset:
     return load(write_table(path, columns), **options)
 
@@ -236,11 +226,6 @@ def test_a_text_is_shown_as_it_is_and_a_row_by_its_columns(tmp_path: Path) -> No
     cells = {"age": [str(i) for i in range(30, 40)], "city": ["Bern", ""] * 5, "label": label}
     rows = table_of(tmp_path / "r.csv", cells)
     assert shown_inputs(rows, 1) == {"row": [("age", "31"), ("city", "missing")]}
-
-
-def test_pictures_are_shown_where_the_network_sees_features_of_them() -> None:
-    pictures = Dataset(np.zeros((2, 4, 4, 3), np.uint8), np.zeros(2, np.int64), ("a",))
-    assert "picture" in shown_inputs(pictures.seen_as(np.ones((2, 5), np.float32), "features"), 1)
 
 
 def test_the_same_questions_give_the_same_page() -> None:

@@ -63,12 +63,8 @@ def test_a_draw_depends_on_seed_and_index_only():
     other[::2] = 0
     np.testing.assert_array_equal(corrupt(other, T, seed=1)[1::2], noisy[1::2])
     assert (corrupt(true, T, seed=2) != noisy).mean() > 0.2
-
-
-def test_the_stream_is_pinned():
-    noisy = corrupt(np.arange(10), tr.uniform(0.9, 10), seed=0)
-    assert noisy.tolist() == [6, 0, 3, 8, 2, 2, 3, 9, 4, 9]
-    assert noisy.dtype == np.int64
+    pinned = corrupt(np.arange(10), tr.uniform(0.9, 10), seed=0)
+    assert (pinned.dtype, pinned.tolist()) == (np.int64, [6, 0, 3, 8, 2, 2, 3, 9, 4, 9])
 
 
 def test_no_noise_changes_nothing_and_the_input_is_left_alone():
@@ -78,21 +74,20 @@ def test_no_noise_changes_nothing_and_the_input_is_left_alone():
     assert true.tolist() == [0, 1, 2, 3, 4]
 
 
-def test_exact_counts_by_largest_remainder():
-    T = [[0.55, 0.25, 0.2], [0, 1, 0], [1 / 3, 1 / 3, 1 / 3]]
-    true = np.array([0] * 10 + [1] * 4 + [2] * 7)
-    noisy = corrupt(true, T, seed=0, exact=True)
-    # 5.5, 2.5, 2: one left over, the tie goes to the lower class. 7/3 each: one left over likewise.
-    assert np.bincount(noisy[:10], minlength=3).tolist() == [6, 2, 2]
-    assert noisy[10:14].tolist() == [1, 1, 1, 1]
-    assert np.bincount(noisy[14:], minlength=3).tolist() == [3, 2, 2]
-
-
-def test_exact_ties_are_not_decided_by_the_last_digit_of_a_float():
-    """3.6, 0.6 and 1.8 of 6, two left over: the larger remainder first, then of the two .6 the lower class. In floats
-    6 * 0.6 leaves a little less than .6 and 6 * 0.1 a little more."""
-    noisy = corrupt(np.zeros(6, dtype=int), [[0.6, 0.1, 0.3], [0, 1, 0], [0, 0, 1]], seed=0, exact=True)
-    assert np.bincount(noisy, minlength=3).tolist() == [4, 0, 2]
+@pytest.mark.parametrize(
+    "n, row, counts",
+    [
+        (10, [0.55, 0.25, 0.2], [6, 2, 2]),  # 5.5, 2.5 and 2: one left over, the tie goes to the lower class
+        (7, [1 / 3, 1 / 3, 1 / 3], [3, 2, 2]),
+        (4, [0, 1, 0], [0, 4, 0]),
+        # 3.6, 0.6 and 1.8, two left over: the larger remainder first, then of the two .6 the lower class. In floats
+        # 6 * 0.6 leaves a little less than .6 and 6 * 0.1 a little more.
+        (6, [0.6, 0.1, 0.3], [4, 0, 2]),
+    ],
+)
+def test_exact_counts_by_largest_remainder(n, row, counts):
+    noisy = corrupt(np.zeros(n, dtype=int), [row, [0, 1, 0], [0, 0, 1]], seed=0, exact=True)
+    assert np.bincount(noisy, minlength=3).tolist() == counts
 
 
 def test_exact_counts_are_assigned_at_random():

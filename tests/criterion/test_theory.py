@@ -16,18 +16,14 @@ def rows_of(text: str) -> list[str]:
     return lines[start + 1 : lines.index("", start)]
 
 
-def test_uniform_noise_holds():
-    theory = theory_of(tr.uniform(0.5, 10), CIFAR10)
-    assert theory.column_breaks == theory.row_breaks == ()
-    assert [row.split()[0] for row in rows_of(str(theory))] == CIFAR10
-    assert "breaks" not in str(theory)
-
-
-def test_structured_noise_of_the_paper_holds_worst_first():
-    theory = theory_of(tr.structured(0.4), CIFAR10)
-    assert rows_of(str(theory))[0].split() == ["cat", "0.200", "0.100", "works", "works"]
-    assert rows_of(str(theory))[1].split() == ["dog", "0.200", "0.100", "works", "works"]
-    np.testing.assert_allclose(theory.tolerated_epsilon, tr.tolerated_epsilon(tr.structured(0.4)))
+def test_the_noises_of_the_paper_hold_worst_first():
+    uniform, structured = theory_of(tr.uniform(0.5, 10), CIFAR10), theory_of(tr.structured(0.4), CIFAR10)
+    assert uniform.column_breaks == uniform.row_breaks == ()
+    assert [row.split()[0] for row in rows_of(str(uniform))] == CIFAR10
+    assert "breaks" not in str(uniform)
+    assert rows_of(str(structured))[0].split() == ["cat", "0.200", "0.100", "works", "works"]
+    assert rows_of(str(structured))[1].split() == ["dog", "0.200", "0.100", "works", "works"]
+    np.testing.assert_allclose(structured.tolerated_epsilon, tr.tolerated_epsilon(tr.structured(0.4)))
 
 
 def test_too_much_structured_noise_breaks_and_the_pair_is_named():
@@ -41,6 +37,10 @@ def test_too_much_structured_noise_breaks_and_the_pair_is_named():
     )
     assert "true 'bird': labelled 'airplane' (0.60) at least as often as 'bird' (0.40)" in text
     assert rows_of(text)[0].split() == ["cat", "-0.200", "0.000", "BREAKS", "ERRS"]
+    facts = json.loads(json.dumps(theory.to_dict(), allow_nan=False))
+    assert (facts["classes"], facts["ranking_holds"][3]) == (CIFAR10, False)
+    flip = {"true": "cat", "label": "dog", "flipped": pytest.approx(0.6), "kept": pytest.approx(0.4)}
+    assert facts["column_breaks"][0] == flip
     boundary = theory_of(tr.structured(0.5), CIFAR10)  # is a break
     assert boundary.column_breaks[0] == Break("cat", "dog", 0.5, 0.5)
     assert rows_of(str(boundary))[0].split()[1] == "0.000"
@@ -75,15 +75,6 @@ def test_many_classes_are_summed_up():
     assert text.count("and 9,880 more such pairs.") == 2
     assert theory.named(theory.ranking_holds, "labels") == "100 of 100 labels ('0', '1', '2' and 97 more)"
     assert len(theory.column_breaks) == 9900
-
-
-def test_to_dict_survives_json_and_keeps_names():
-    theory = theory_of(tr.structured(0.6), CIFAR10)
-    facts = json.loads(json.dumps(theory.to_dict(), allow_nan=False))
-    assert facts["classes"] == CIFAR10
-    flip = {"true": "cat", "label": "dog", "flipped": pytest.approx(0.6), "kept": pytest.approx(0.4)}
-    assert facts["column_breaks"][0] == flip
-    assert facts["ranking_holds"][3] is False
 
 
 def test_hostile_names_stay_on_their_line():

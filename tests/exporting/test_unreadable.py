@@ -22,21 +22,18 @@ def with_broken(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return write_run(place / "run", load(pictures)), pictures
 
 
-def test_what_cannot_be_read_is_in_no_cleaned_dataset(with_broken, tmp_path):
+@pytest.mark.parametrize("to, options", [("csv", {"keep": "all"}), ("fiftyone", {}), ("labelstudio", {})])
+def test_what_cannot_be_read_is_in_no_cleaned_dataset_and_shown_by_no_tool(with_broken, tmp_path, to, options):
     run, pictures = with_broken
-    done = export(run, tmp_path / "all.csv", "csv", keep="all")
+    path = tmp_path / ("out.csv" if to == "csv" else "out.json")
+    done = export(run, path, to, data=pictures, **options)
     assert (done.examples, done.written, done.why) == (31, 29, {"unreadable": 2})
-    assert str(done).splitlines()[0].endswith(": 29 examples; 2 left out: 2 unreadable")
-    assert not {"cat/3.png", "emu/0.png"} & {row["id"] for row in rows_of(tmp_path / "all.csv")}
+    assert "; 2 left out: 2 unreadable" in str(done).splitlines()[0]
+    rows = rows_of(path) if to == "csv" else json.loads(path.read_text())
+    assert len(rows) == 29
+    assert not any(f"{name}.png" in str(row) for row in rows for name in ("cat/3", "emu/0"))
     export(run, tmp_path / "folder", "folder", data=pictures, keep="all")
     assert len(files_in(tmp_path / "folder")) == 29 + 1  # names.csv
-
-
-def test_tools_that_show_pictures_are_not_given_broken_ones(with_broken, tmp_path):
-    run, pictures = with_broken
-    for to in ("fiftyone", "labelstudio"):
-        assert str(export(run, tmp_path / f"{to}.json", to, data=pictures)).endswith("; 2 left out: 2 unreadable")
-        assert len(json.loads((tmp_path / f"{to}.json").read_text())) == 29
 
 
 def test_cleanlabs_rows_line_up_with_the_input(with_broken, tmp_path):

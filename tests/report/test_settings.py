@@ -26,27 +26,23 @@ def config(method: str = "rsl") -> dict:
     }
 
 
-def test_only_the_groups_of_the_method_that_ran() -> None:
-    groups = {name.partition(".")[0] for name, _ in shown_settings(config())}
-    assert {"stage1", "rsl"} <= groups
-    assert not {"rsl_wm", "mixmatch"} & groups
-    groups = {name.partition(".")[0] for name, _ in shown_settings(config("rsl_wm"))}
-    assert {"stage1", "rsl_wm", "mixmatch"} <= groups
-    assert "rsl" not in groups
+@pytest.mark.parametrize(
+    "method, shown, hidden",
+    [("rsl", {"stage1", "rsl"}, {"rsl_wm", "mixmatch"}), ("rsl_wm", {"stage1", "rsl_wm", "mixmatch"}, {"rsl"})],
+)
+def test_only_the_groups_of_the_method_that_ran(method: str, shown: set[str], hidden: set[str]) -> None:
+    groups = {name.partition(".")[0] for name, _ in shown_settings(config(method))}
+    assert shown <= groups
+    assert not hidden & groups
 
 
-def test_values_are_for_reading() -> None:
+def test_values_are_for_reading_and_places_are_told_by_their_last_name() -> None:
     told = dict(shown_settings(config()))
     assert len(told) == len(shown_settings(config()))
     assert (told["kappa"], told["half_epochs"], told["stage1.milestones"]) == ("0.357", "0.667", "0.3, 0.6")
     assert (told["stage1.nesterov"], told["net"]) == ("yes", "small-convnet, the preset's")
     assert not {"final_net", "data.label", "corrections", "data.fingerprint", "noise.transition"} & set(told)
-
-
-def test_places_are_told_by_their_last_name() -> None:
-    told = dict(shown_settings(config()))
-    assert told["data.source"] == "photos"
-    assert told["noise.drawn"] == "human:human.npy@random1"
+    assert (told["data.source"], told["noise.drawn"]) == ("photos", "human:human.npy@random1")
     assert told["noise"] == "drawn from photos and T.csv"
 
 

@@ -5,9 +5,11 @@ import numpy as np
 from rich.console import Console
 
 from made import part_of, run_of
+from markup import Reader
 from smallloss.data.dataset import Dataset
 from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.record.run import Run, Shipped
+from smallloss.report.page import page
 from smallloss.report.terminal import render
 
 
@@ -53,30 +55,6 @@ def test_a_part_alone_is_all_and_what_the_choices_said_is_not_said_again(result:
     assert [line for line in text.splitlines() if line.startswith("Note:")] == ["Note: Drawn by hand."]
 
 
-def test_the_mean_of_the_last_ten_where_there_is_one(result: Run) -> None:
-    result.accuracies[2].mean_of_last_ten = 0.8765
-    for found in result.accuracies:
-        found.best = None
-    said = lines(shown(result))
-    assert ["method", "net", "last", "last", "10", "seconds"] in [line[:6] for line in said]
-    assert ["Cross", "Entropy", "preact-resnet-18", "50.0", "%", "–", "2"] in said
-    assert ["RSL_WM", "resnet-9", "90.0", "%", "87.6", "%", "1,235"] in [line[:7] for line in said]
-
-
-def test_accuracy_by_true_labels_stands_before_that_by_given_ones(result: Run) -> None:
-    result.accuracies[2].net = "a-network-of-ones-own"
-    for found, value in zip(result.accuracies, (0.7, 0.8, 1.0), strict=True):
-        found.true = TrueAccuracy(value, value - 0.1, value)
-    result.shipped = Shipped("rsl", "no difference seen")
-    text = shown(result)
-    assert max(map(len, text.splitlines())) <= 80
-    assert ["Cross", "Entropy", "preact-resnet-18", "70", "(60–70)", "%", "50.0", "%", "2"] in lines(text)
-    assert ["100", "(90–100)", "%", "90.0", "%", "1,235"] in [line[2:8] for line in lines(text)]
-    said = " ".join(text.split())
-    assert "RSL is shipped: no difference seen. Its accuracy is about 80 % by true labels (70 to 80 %), by" in said
-    assert "by the given labels, some of which may be wrong, it is 50.0 %." in said
-
-
 def test_many_classes_show_the_noisiest() -> None:
     labels, score = np.repeat(np.arange(30), 10), np.linspace(0, 1, 300)
     data = Dataset(np.zeros((300, 1), np.float32), labels, tuple(f"class-{k}" for k in range(30)))
@@ -100,3 +78,39 @@ def test_no_number_is_cut_at_80_columns(estimated: Run) -> None:
     assert "…" not in text
     (row,) = [line for line in lines(text) if line[:1] == ["all"]]
     assert [row[1], row[5]] == ["40,000", f"{int(estimated.parts[0].selection.mask.sum()):,}"]
+
+
+# --- where the page says the same -----------------------------------------------------------------------------
+
+
+def test_the_mean_of_the_last_ten_where_there_is_one(result: Run) -> None:
+    assert "after the last epoch and after the best one." in Reader(page(result)).said
+    result.accuracies[2].mean_of_last_ten = 0.8765
+    for found in result.accuracies:
+        found.best = None
+    said = Reader(page(result)).said
+    assert "after the last epoch and as the mean of the last ten. The 95 % interval" in said
+    assert "method, net last mean of last 10 compared with" in said
+    assert "RSL resnet-9 50.0 % – no difference" in said
+    assert "RSL_WM resnet-9 90.0 % 87.6 % better" in said
+    rows = lines(shown(result))
+    assert ["method", "net", "last", "last", "10", "seconds"] in [line[:6] for line in rows]
+    assert ["Cross", "Entropy", "preact-resnet-18", "50.0", "%", "–", "2"] in rows
+    assert ["RSL_WM", "resnet-9", "90.0", "%", "87.6", "%", "1,235"] in [line[:7] for line in rows]
+
+
+def test_accuracy_by_true_labels_stands_before_that_by_given_ones(result: Run) -> None:
+    assert "first by true labels, with bounds" not in page(result)
+    result.accuracies[2].net = "a-network-of-ones-own"
+    for found, value in zip(result.accuracies, (0.7, 0.8, 1.0), strict=True):
+        found.true = TrueAccuracy(value, value - 0.1, value)
+    result.shipped = Shipped("rsl", "no difference seen")
+    text, of_page = shown(result), Reader(page(result)).said
+    for said in (" ".join(text.split()), of_page):
+        assert "RSL is shipped: no difference seen. Its accuracy is about 80 % by true labels (70 to 80 %), by" in said
+    assert "method, net true labels last best compared with" in of_page
+    assert "RSL_WM a-network-of-ones-own 100 (90–100) % 90.0 % 90.0 % better" in of_page
+    assert max(map(len, text.splitlines())) <= 80
+    assert ["Cross", "Entropy", "preact-resnet-18", "70", "(60–70)", "%", "50.0", "%", "2"] in lines(text)
+    assert ["100", "(90–100)", "%", "90.0", "%", "1,235"] in [line[2:8] for line in lines(text)]
+    assert "by the given labels, some of which may be wrong, it is 50.0 %." in " ".join(text.split())
