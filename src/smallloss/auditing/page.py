@@ -47,17 +47,16 @@ class Question:
         shown = self.text if self.prose else ", ".join(f"{name} = {cell}" for name, cell in self.row)
         return shortened(shown, WORDS_SHOWN)
 
+    def cells(self, classes: Sequence[str]) -> tuple[str, int, str, str, str]:
+        """The first of COLUMNS. The prediction is that of the suspicious only: no file betrays another."""
+        seen = "" if self.predicted is None or self.stratum != SUSPICIOUS else classes[self.predicted]
+        return self.id, self.index, classes[self.given], seen, self.stratum
+
 
 def audit_page(
-    questions: Sequence[Question],
-    classes: Sequence[str],
-    *,
-    name: str,
-    run: str,
-    command: str,
-    file: str,
+    questions: Sequence[Question], classes: Sequence[str], *, name: str, run: str, command: str, file: str,
     check: Mapping[str, Any] | None = None,
-) -> str:
+) -> str:  # fmt: skip
     """The page as a text. What the run thinks of an example would lead the one who answers: it comes with the answer.
 
     Only where labels are corrected, not measured, is its suggestion shown: of the most suspicious.
@@ -70,15 +69,13 @@ def audit_page(
 
     kind = _kind(questions)
     data = {
-        "run": run,
-        "kind": kind,
-        "file": file,
-        "columns": COLUMNS,
-        "classes": classes,
+        "run": run, "kind": kind, "file": file, "columns": COLUMNS, "classes": classes, "check": check,
         "cells": [defuse(text) for text in classes],  # as a spreadsheet may read them
-        "check": check,
-        "questions": [_shown(one, classes) for one in questions],
-    }
+        "questions": [
+            vars(one) | {"again": one.stratum == AGAIN, "cells": [defuse(str(cell)) for cell in one.cells(classes)]}
+            for one in questions
+        ],
+    }  # fmt: skip
     folder = Path(__file__).parent
     intro = [_about(kind, len(questions)), *([] if check is None else [cost(check, len(questions))])]
     facts = {"name": name, "data": data, "intro": intro, "command": command}
@@ -135,11 +132,3 @@ def cost(check: Mapping[str, Any], count: int) -> str:
         f"If all kept labels that you look at are right, {answers} on them {prove} that {promised} "
         f"(of {counted(count, 'question')} here)."
     )
-
-
-def _shown(one: Question, classes: Sequence[str]) -> dict[str, Any]:
-    """What the page is told of a question. Its cells have the prediction of the suspicious only: no file betrays it."""
-    predicted = "" if one.predicted is None or one.stratum != SUSPICIOUS else defuse(classes[one.predicted])
-    cells = [defuse(one.id), str(one.index), defuse(classes[one.given]), predicted, one.stratum]
-    names = ("id", "index", "given", "predicted", "score", "picture", "row", "text", "prose")
-    return {name: getattr(one, name) for name in names} | {"again": one.stratum == AGAIN, "cells": cells}

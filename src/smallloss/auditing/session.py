@@ -101,11 +101,7 @@ def _write(run: Audited, state: State, kind: str, asked: Asked, dataset: Dataset
         )
         for row, why in asked.rows
     ]  # fmt: skip
-    lines = [
-        (q.id, q.index, names[q.given], names[q.predicted] if kind == SUSPICIOUS and q.predicted is not None else "",
-         q.stratum, "", "", run.key, q.in_words)
-        for q in questions if q.stratum != AGAIN
-    ]  # fmt: skip
+    lines = [(*one.cells(names), "", "", run.key, one.in_words) for one in questions if one.stratum != AGAIN]
     table = _write_rows(run / f"{stem}.csv", (*COLUMNS, "example"), lines)
     file = f"{stem}-answers.csv"
     page = audit_page(
@@ -238,9 +234,7 @@ def _promise(run: Audited, promise: float | None) -> float:
 def _refuse_counts(kept: int | None, dropped: int | None, suspicious: int | None, held_out: int | None) -> None:
     if sum(bool(wish) for wish in (kept or dropped, suspicious, held_out)) > 1:
         raise InputError("Questions at random, suspicious ones and held-out ones are asked apart: ask for one of them.")
-    for name, count in (("kept", kept), ("dropped", dropped)):
-        if count is not None and count < 0:
-            raise InputError(f"{name} is a number of examples to ask about, 0 or more; it was {count}.")
-    for name, count in (("suspicious", suspicious), ("held_out", held_out)):
-        if count is not None and count < 1:
-            raise InputError(f"{name} is a number of examples to ask about, 1 or more; it was {count}.")
+    wishes = (("kept", kept, 0), ("dropped", dropped, 0), ("suspicious", suspicious, 1), ("held_out", held_out, 1))
+    for name, count, least in wishes:
+        if count is not None and count < least:
+            raise InputError(f"{name} is a number of examples to ask about, {least} or more; it was {count}.")

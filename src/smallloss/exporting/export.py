@@ -1,7 +1,7 @@
 """The cleaned dataset out of a run folder, in the format of whoever goes on with it. No torch."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,6 @@ from smallloss.data.source import load
 from smallloss.data.table_files import CLEANLAB, write_table
 from smallloss.errors import InputError
 from smallloss.exporting import formats
-from smallloss.exporting.exported import Exported, left_out_of_csv
 from smallloss.exporting.formats import KEEP, Columns
 from smallloss.files import place, seen_from, write_json
 from smallloss.record.examples import Examples
@@ -27,10 +26,37 @@ _ENDING = {"folder": "", "csv": ".csv", "parquet": ".parquet", "cleanlab": ".csv
 _ENDING |= {"labelstudio": ".json", "fiftyone": ".json"}
 FORMATS = tuple(_ENDING)
 _SHOWS_ORIGINALS = ("folder", "labelstudio", "fiftyone")
+_GUESSES = "Suggested labels are the network's guesses: look at them before you rely on them."
 _ESTIMATED = (
     "By the estimate {} to {} of the labels are wrong, so some that are called likely wrong may be right: check some "
     "by hand (smallloss audit), or leave none out (--keep all)."
 )
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Counts are of examples; `str` is what a terminal shows."""
+
+    path: Path
+    examples: int  # of the run
+    written: int
+    relabelled: int = 0  # of the written, those under another label than they had
+    by_hand: int = 0  # of the relabelled, those under the label that a person named
+    why: Mapping[str, int] = field(default_factory=dict)  # reason -> how many are left out for it
+    note: str = ""  # which columns of the data are not in it, and how to have them
+
+    @property
+    def left_out(self) -> int:
+        return self.examples - self.written
+
+    def __str__(self) -> str:
+        suggested = self.relabelled - self.by_hand
+        written = [f"{self.written:,} examples"]
+        written += [f"{suggested:,} under the suggested label"] if suggested else []
+        written += [f"{self.by_hand:,} under the label given by hand"] if self.by_hand else []
+        why = ", ".join(f"{count:,} {reason}" for reason, count in self.why.items())
+        said = f"{self.path}: {', '.join(written)}; {self.left_out:,} left out{f': {why}' if why else ''}"
+        return "\n".join([said, *([_GUESSES] if suggested else []), *([self.note] if self.note else [])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +80,11 @@ class _Run:
         """Of the data: name, fingerprint, where it came from."""
         return dict(self.run.settings["data"])
 
-    def left_out(self, written: np.ndarray) -> dict[str, int]:
-        """How many of all the examples are not among the `written` ones, by the reason."""
+    def exported(self, target: Path, written: np.ndarray, **more: Any) -> Exported:
+        """What there is to say of it; `written`: places in the table."""
         lost = np.delete(self.listed["reason"], written)
-        return {name: int((lost == name).sum()) for name in REASONS if (lost == name).any()}
+        why = {name: int((lost == name).sum()) for name in REASONS if (lost == name).any()}
+        return Exported(target, len(self.listed["id"]), len(written), why=why, **more)
 
 
 class _Originals(NamedTuple):
@@ -100,21 +127,23 @@ def export(
     target.parent.mkdir(parents=True, exist_ok=True)
     if to not in _CLEANED:
         return _write_all(target, to, found, originals)
-    notes = []
+    note = ""
     if to == "folder":
         labels = found.examples.named(codes[rows]).tolist()
         formats.write_folder(target, [originals.paths[i] for i in rows], labels, copy)
     else:
         ours = formats.cleaned_columns(found.examples, rows, codes)
         columns, note = _with_own(ours, rows, target, found, originals.paths, data, label)
-        notes.append(note)
         write_table(target, columns)
     changed = (codes != found.examples.label)[rows]
-    by_hand, why = changed & formats.found_wrong(found.examples)[rows], found.left_out(found.rows[rows])
-    if found.run.intervals is not None and why.get(REASONS[LIKELY_WRONG]):
-        notes.append(_ESTIMATED.format(*(words.percent(end, 0) for end in found.run.intervals["overall"][1:])))
-    counts = len(found.listed["id"]), len(rows), int(changed.sum()), int(by_hand.sum())
-    return Exported(target, *counts, why, "\n".join(filter(None, notes)))
+    by_hand = changed & formats.found_wrong(found.examples)[rows]
+    said = found.exported(
+        target, found.rows[rows], relabelled=int(changed.sum()), by_hand=int(by_hand.sum()), note=note
+    )
+    if found.run.intervals is None or not said.why.get(REASONS[LIKELY_WRONG]):
+        return said
+    ends = (words.percent(end, 0) for end in found.run.intervals["overall"][1:])
+    return replace(said, note="\n".join(filter(None, [note, _ESTIMATED.format(*ends)])))
 
 
 def _write_all(target: Path, to: str, run: _Run, originals: _Originals) -> Exported:
@@ -127,9 +156,7 @@ def _write_all(target: Path, to: str, run: _Run, originals: _Originals) -> Expor
         kind = "image" if originals.paths else "text"
         shown = [formats.local_file(path) for path in originals.paths] or originals.texts
         write_json(target, formats.labelstudio_tasks(run.examples, kind, shown))
-    listed = len(run.listed["id"])
-    written = np.arange(listed) if to == "cleanlab" else run.rows
-    return Exported(target, listed, len(written), why=run.left_out(written))
+    return run.exported(target, np.arange(len(run.listed["id"])) if to == "cleanlab" else run.rows)
 
 
 def _refuse_odd_wishes(to: str, keep: str | None, relabel: bool, copy: bool) -> None:
@@ -207,7 +234,12 @@ def _with_own(
     if own is not None:
         keeps = target.suffix == ".parquet"
         columns = own.beside(ours, run.rows[rows], target.parent, nested=keeps)
-        return columns, left_out_of_csv(own.nested) if own.nested and not keeps else ""
+        if keeps or not own.nested:
+            return columns, ""
+        one = len(own.nested) == 1
+        lacks = f"The column {words.listed(own.nested)} is" if one else f"The columns {words.listed(own.nested)} are"
+        kept = "--to parquet keeps it." if one else "--to parquet keeps them."
+        return columns, f"{lacks} not in it: a csv cannot hold lists, records or bytes; {kept}"
     source = run.facts.get("source")
     if data is None and source is not None and Path(source).is_dir():
         paths = picture_files(Path(source), list(run.examples.ids))

@@ -75,11 +75,9 @@ def labelstudio_tasks(e: Examples, shows: str, shown: Sequence[str]) -> list[dic
     shows: "image" or "text", what `shown` holds. The labelling interface has a control `label` over it:
         <Image name="image" value="$image"/>  <Choices name="label" toName="image"> ... </Choices>
     """
-    table = e.table()
-    names = ("id", "given_label", "label_score", "predicted_probability", "suggested_label")
-    told = [table.get(name, [None] * len(e)) for name in (*names, "audit_answer", "audited_label")]
+    names = ("id", "given_label", "label_score", "predicted_probability", "suggested_label", *AUDITED)
     tasks = []
-    for what, name, given, score, sure, suggested, answer, audited in zip(shown, *told, strict=True):
+    for what, (name, given, score, sure, suggested, answer, audited) in zip(shown, _rows(e, names), strict=True):
         guess = {"model_version": "smallloss", "score": _number(sure)}
         meta = {"id": name, "given_label": given, "label_score": _number(score)}
         predictions = [] if suggested is None else [guess | _choice(shows, suggested)]
@@ -119,11 +117,9 @@ def fiftyone_samples(e: Examples, paths: Sequence[Path]) -> list[dict[str, Any]]
     The tags are the reason and the split; mistakenness is 1 - label_score, null for what was never seen. Where a person
     was asked, audit_answer and audited_label are fields of every sample.
     """
-    table = e.table()
-    names = ("reason", "split", "given_label", "predicted_label", "predicted_probability", "label_score")
-    told = [table.get(name, [None] * len(e)) for name in (*names, *AUDITED)]
+    names = ("reason", "split", "given_label", "predicted_label", "predicted_probability", "label_score", *AUDITED)
     heard, samples = are_answered(e), []
-    for path, reason, split, given, seen, sure, score, *audit in zip(paths, *told, strict=True):
+    for path, (reason, split, given, seen, sure, score, *audit) in zip(paths, _rows(e, names), strict=True):
         low = _number(score)
         sample = {
             "filepath": _utf8(path),
@@ -134,6 +130,12 @@ def fiftyone_samples(e: Examples, paths: Sequence[Path]) -> list[dict[str, Any]]
         }
         samples.append(sample | (dict(zip(AUDITED, audit, strict=True)) if heard else {}))
     return samples
+
+
+def _rows(e: Examples, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Cells of these columns, row by row; None where the run has no such column."""
+    table = e.table()
+    return zip(*(table.get(name, [None] * len(e)) for name in names), strict=True)
 
 
 def _number(value: float | None) -> float | None:

@@ -93,16 +93,18 @@ def class_rows(run: Run) -> list[ClassRow]:
 def table_rows(run: Run) -> list[ClassRow]:
     """What stands under the classes: the training part, any part held out, and at last all of them.
 
-    Their noise rate is the mean over the examples; its interval is that of the estimate, which is of all labels, but
-    where what is held out stands alone.
+    Their noise rate and its interval are those of the estimate, or of the answers, which are of all labels; of what is
+    held out alone, and where there is no interval, the rate is the mean over the examples.
     """
     e, rates, splits, found = run.examples, _rates(run), run.examples.splits, run.intervals
     parts = [([split], "trained on" if split == TRAIN else split) for split in splits] if len(splits) > 1 else []
     made = []
     for some, name in [*parts, (splits, "all")]:
         rows = np.concatenate([e.rows(split) for split in some])
-        interval = None if found is None or TRAIN not in some else tuple(found["overall"][1:])
-        made.append(_row(run, name, rows, float(rates[e.label[rows]].mean()), interval))
+        rate, interval = float(rates[e.label[rows]].mean()), None
+        if found is not None and TRAIN in some:
+            rate, *interval = found["overall"]
+        made.append(_row(run, name, rows, rate, interval and tuple(interval)))
     return made
 
 

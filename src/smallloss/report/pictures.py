@@ -2,7 +2,7 @@
 
 import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -57,36 +57,29 @@ class Suspects:
 def gallery(run: Run) -> list[Suspects]:
     """The lowest label scores under each label, of the labels with the most likely wrong examples."""
     return [
-        Suspects(one_line(run.examples.classes[code]), count, _shown(run, _worst(run, code, wrong=True)[:PER_CLASS]))
-        for code, count in _classes_shown(run)
+        Suspects(one_line(run.examples.classes[code]), count, _shown(run, wrong[:PER_CLASS]))
+        for code, count, wrong, _ in _classes_shown(run)
     ]
 
 
 def borderline(run: Run) -> list[Shown]:
     """Under the same labels, the nearest to where likely wrong begins: the first beyond it, the last before it."""
-    found = []
-    for code, _ in _classes_shown(run):
-        beyond, before = (_worst(run, code, wrong=wrong) for wrong in (True, False))
-        found += _shown(run, [*beyond[-NEAREST:], *before[:NEAREST]])
-    return found
+    return [
+        one for *_, wrong, others in _classes_shown(run) for one in _shown(run, [*wrong[-NEAREST:], *others[:NEAREST]])
+    ]
 
 
-def _classes_shown(run: Run) -> list[tuple[int, int]]:
-    """The labels with the most likely wrong examples, in their order, and how many those are."""
+def _classes_shown(run: Run) -> Iterator[tuple[int, int, list[int], list[int]]]:
+    """The labels with the most likely wrong examples, in their order, and how many those are; their rows, and the other
+    rows with this label, the worst first: none that was answered for."""
     e = run.examples
     counts = np.bincount(e.label[e.likely_wrong], minlength=len(e.classes))
     most = np.argsort(-counts, kind="stable")[:CLASSES_SHOWN]
-    return [(code, int(counts[code])) for code in sorted(most[counts[most] > 0].tolist())]
-
-
-def _worst(run: Run, code: int, *, wrong: bool) -> list[int]:
-    """One label's examples before or beyond where likely wrong begins, the worst first; none that was answered for."""
-    e = run.examples
-    mine = (e.label == code) & (e.likely_wrong == wrong) & (e.rank > 0)
-    if e.answer is not None:
-        mine &= e.answer == NOBODY
-    rows = np.flatnonzero(mine)
-    return rows[np.argsort(e.label_score[rows], kind="stable")].tolist()
+    ranked = e.rank > 0 if e.answer is None else (e.rank > 0) & (e.answer == NOBODY)
+    for code in sorted(most[counts[most] > 0].tolist()):
+        rows = np.flatnonzero(ranked & (e.label == code))
+        rows = rows[np.argsort(e.label_score[rows], kind="stable")]
+        yield code, int(counts[code]), rows[e.likely_wrong[rows]].tolist(), rows[~e.likely_wrong[rows]].tolist()
 
 
 def _shown(run: Run, rows: Sequence[int]) -> list[Shown]:

@@ -9,14 +9,8 @@ from typing import Any
 from smallloss.report.facts import printable
 
 _FACTS = ("data", "noise", "protocol", "seed", "device", "deterministic", "version", "versions")
-_UNREAD = (
-    "fingerprint",
-    "features",
-    "noise_rate",
-    "transition",
-    "prior",
-    "upper",
-)  # digests, and what stands in the tables
+# Digests, and what stands in the tables.
+_UNREAD = ("fingerprint", "features", "noise_rate", "transition", "prior", "upper")
 _OWNERS = {"rsl": "rsl", "rsl_wm": "rsl_wm", "mixmatch": "rsl_wm"}  # groups that runs of another method may list too
 _KIND = re.compile(r"^\w{2,}:")  # as in cifar10:PATH; one letter is a drive
 _FOLDERS = re.compile(r"(?<![\w./\\])(?:~|[A-Za-z]:)?[/\\](?:[^/\\\s:,;]+[/\\])+")

@@ -10,7 +10,7 @@ from smallloss.words import percent
 
 if TYPE_CHECKING:
     from smallloss.criterion.selection import Selection
-    from smallloss.exporting.exported import Exported
+    from smallloss.exporting.export import Exported
     from smallloss.noise.verdict import Judgement
 
 _RUN = "A run folder that `smallloss clean` wrote"
