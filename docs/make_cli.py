@@ -107,10 +107,10 @@ Settings may change as long as no saved stage was trained by them: if the loss o
 | status | meaning |
 |---|---|
 | 0 | done |
-| 1 | our failure, and `SMALLLOSS_DEBUG=1` shows where; or the disk is full, and the file is named |
-| 2 | bad use or bad input; the sentence says what to do |
+| 1 | our failure (`SMALLLOSS_DEBUG=1` shows where), or the disk is full |
+| 2 | bad use or bad input |
 | 3 | the verdict says do not trust: `check` always, `clean` with `--strict` |
-| 130 | stopped by Ctrl-C; the same command goes on |
+| 130 | stopped by Ctrl-C |
 """
 
 

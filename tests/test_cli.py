@@ -317,9 +317,7 @@ def test_clean_puts_a_transition_with_names_in_the_order_of_the_classes(tmp_path
         given.append(options["transition"])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(
-        cleaning, "_run", lambda task, method, settings, ready, *_, **__: spy(transition=ready.noise.transition)
-    )
+    monkeypatch.setattr(cleaning, "_run", lambda ready, *_, **__: spy(transition=ready.noise.transition))
     arguments = ["clean", "digits", "--out", tmp_path / "run", "--transition", tmp_path / "T.csv", "--device", "cpu"]
     monkeypatch.setattr(sys, "argv", ["smallloss", *map(str, arguments)])
     with pytest.raises(SystemExit):

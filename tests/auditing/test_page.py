@@ -168,18 +168,6 @@ def test_what_cannot_be_joined_is_refused(tmp_path: Path, line: str, sentence: s
         joined(tmp_path, "a", "b")
 
 
-def test_pictures_are_small_pngs_and_rows_are_text() -> None:
-    labels = np.zeros(1, np.int64)
-    pixels = np.zeros((1, 500, 1000, 1), np.uint8)
-    address = shown_inputs(Dataset(pixels, labels, ("a",)), 0)["picture"]
-    with Image.open(io.BytesIO(base64.b64decode(address.removeprefix("data:image/png;base64,")))) as picture:
-        assert picture.size == (LONGEST_SIDE, LONGEST_SIDE // 2)
-    row = Dataset(np.arange(100, dtype=np.float32)[None] / 4, labels, ("a",))
-    shown = shown_inputs(row, 0)["text"]
-    assert shown.startswith("0  0.25  0.5")
-    assert shown.endswith("… and 36 more")
-
-
 def seen(data: Dataset, index: int) -> Image.Image:
     picture = Image.open(io.BytesIO(base64.b64decode(shown_inputs(data, index)["picture"].partition("base64,")[2])))
     return picture.convert("RGB")
@@ -209,6 +197,8 @@ def test_a_picture_from_a_file_is_shown_whole_and_upright(tmp_path: Path) -> Non
         assert seen(data, index).size == (96, 96)
     features = data.seen_as(np.ones((4, 5), np.float32), "by a backbone")
     assert seen(features, 0).size == level.size
+    grey = Dataset(np.zeros((1, 500, 1000, 1), np.uint8), np.zeros(1, np.int64), ("a",))
+    assert seen(grey, 0).size == (LONGEST_SIDE, LONGEST_SIDE // 2)
     assert len(shown_inputs(data, 0)["picture"]) < 60_000  # of noise, which no picture is larger than
 
 
@@ -226,6 +216,10 @@ def test_a_text_is_shown_as_it_is_and_a_row_by_its_columns(tmp_path: Path) -> No
     cells = {"age": [str(i) for i in range(30, 40)], "city": ["Bern", ""] * 5, "label": label}
     rows = table_of(tmp_path / "r.csv", cells)
     assert shown_inputs(rows, 1) == {"row": [("age", "31"), ("city", "missing")]}
+    numbers = Dataset(np.arange(100, dtype=np.float32)[None] / 4, np.zeros(1, np.int64), ("a",))
+    shown = shown_inputs(numbers, 0)["text"]  # features that came as such
+    assert shown.startswith("0  0.25  0.5")
+    assert shown.endswith("… and 36 more")
 
 
 def test_the_same_questions_give_the_same_page() -> None:

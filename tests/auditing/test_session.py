@@ -323,8 +323,6 @@ def test_a_run_of_an_older_version_is_read_back_too(folder: Path, tmp_path: Path
         ({"stratum": "kept"}, "Row 1 of a.csv has the stratum 'kept', which no audit writes: keep it as it was"),
         ({"answer": "perhaps"}, r"Row 1 of a.csv \('=pictures/.*'\) is 'perhaps'"),
         ({"answer": "wrong", "true_label": "cow"}, "names 'cow', which is none of the classes"),
-        ({"answer": "wrong"}, "does not say what it is"),
-        ({"answer": "none", "true_label": "cat"}, "is none, but names 'cat' as well"),
         ({"answer": "unsure"}, r"Every answer \(1\) is unsure"),
         ({"answer": ""}, "None of the 15 examples has an answer"),
     ],

@@ -56,6 +56,7 @@ def test_ranks_reasons_and_cutoffs_by_hand():
     table = pa.table(result.table())
     names = "is_label_issue label_score given_label score rank_in_class quota cutoff weight selected reason"
     assert (table.column_names, table.num_rows) == (names.split(), 12)
+    assert pa.table(result.class_table()).num_rows == 2
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 import smallloss as sl
-from small import StopAfter, StoppedError
+from small import StopAfter, StoppedError, everything
 from smallloss.criterion.ledger import LossLedger
 from smallloss.engine import scoring, views
 from smallloss.engine.recipe import Recipe
@@ -40,12 +40,6 @@ class Own(nn.Module):
 def stage(task: Any, recipe: Recipe = RECIPE, *, persistent: bool = True) -> Stage:
     objective = Supervised(task, "stage1", task.train, recipe, Own(persistent=persistent))
     return Stage(task, objective, ledger=LossLedger(96))
-
-
-def everything(fitted: Stage) -> dict[str, bytes]:
-    assert fitted.ledger is not None
-    tensors = {name: tensor.detach().numpy() for name, tensor in fitted._tensors().items()}
-    return {name: array.tobytes() for name, array in (tensors | fitted.ledger.arrays()).items()}
 
 
 @pytest.mark.parametrize("path", ["resident", "streaming"])

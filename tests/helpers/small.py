@@ -1,10 +1,12 @@
-"""Settings under which a method trains on a tiny task in a moment."""
+"""Settings under which a method trains on a tiny task in a moment, and all that a stage leaves behind."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 from smallloss.engine.progress import Progress
 from smallloss.engine.recipe import Recipe
+from smallloss.engine.stage import Stage
 from smallloss.methods import co_teaching, elr, incv, jocor
 from smallloss.methods.mixmatch import MixMatchSettings
 from smallloss.methods.settings import Settings
@@ -39,3 +41,12 @@ class StopAfter(Progress):
         self.left -= 1
         if self.left == 0:
             raise StoppedError
+
+
+def everything(stage: Stage) -> dict[str, bytes]:
+    """Weights, averages, optimiser, step counter, the method's own state, ledger, and the curve but for its seconds."""
+    tensors = stage._tensors() | stage.stepper.tensors() | stage.objective.buffers()
+    arrays = {name: tensor.detach().numpy() for name, tensor in tensors.items()}
+    arrays |= {} if stage.ledger is None else stage.ledger.arrays()
+    curve = [{name: value for name, value in row.items() if "seconds" not in name} for row in stage.history]
+    return {name: array.tobytes() for name, array in arrays.items()} | {"curve": json.dumps(curve).encode()}

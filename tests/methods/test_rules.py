@@ -15,10 +15,11 @@ from smallloss.engine.objective import Batch, Plan
 from smallloss.engine.task import Task
 from smallloss.methods import co_teaching, incv
 from smallloss.methods.co_teaching import CoTeaching
-from smallloss.methods.cross import Fold
+from smallloss.methods.cross import Fold, out_of_sample
 from smallloss.methods.elr import EarlyLearning
 from smallloss.methods.incv import OnSelected, rate_of
 from smallloss.methods.jocor import JoCoR
+from smallloss.noise.confident import label_issues
 from smallloss.noise.model import NoiseModel
 
 
@@ -242,6 +243,20 @@ def test_the_best_epoch_of_a_fold_is_the_one_that_agrees_best_with_the_labels(ma
     for epoch, one in enumerate(said):  # the last is not recorded
         fold.after_epoch(one, epoch)  # type: ignore[arg-type]
     assert np.array_equal(fold.prediction(), said[1].said.numpy())
+
+
+# --- Confident learning -------------------------------------------------------------------------------------
+
+
+def test_confident_learning_keeps_exactly_what_the_rule_leaves(make_task):
+    task, how = make_task(), settings()
+    learned = methods.train("confident_learning", task, how, NoiseModel(noise_rate=0.9))
+    probabilities = np.nanmean(out_of_sample(make_task(), how), axis=0, dtype=np.float64)
+    issue = label_issues(probabilities[task.train], task.dataset.labels[task.train])
+    assert np.array_equal(learned.selection.mask, ~issue)
+    assert np.array_equal(learned.selection.is_label_issue, issue)
+    assert 0 < issue.sum() < 40
+    assert set(learned.stages) == {"half0", "half1", "confident_learning"}  # what it costs: no stage 1
 
 
 # --- plans ---------------------------------------------------------------------------------------------------

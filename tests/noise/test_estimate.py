@@ -234,6 +234,7 @@ def test_lists_and_arrays_names_and_codes_say_the_same() -> None:
     assert in_order.classes == ["ant", "bee", "cat"]
     np.testing.assert_allclose(in_order.noise_rate, by_name.noise_rate[[1, 2, 0]])
     np.testing.assert_allclose(estimate([first, second], label + 1).noise_rate, by_name.noise_rate)  # 1, 2, 3
+    np.testing.assert_allclose(estimate([first, second], 10 * (label + 1)).noise_rate, by_name.noise_rate)
 
 
 # --- what is said -----------------------------------------------------------------------------------------------

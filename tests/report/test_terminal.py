@@ -47,8 +47,8 @@ def test_says_what_was_found(result: Run) -> None:
 def test_a_part_alone_is_all_and_what_the_choices_said_is_not_said_again(result: Run) -> None:
     result.examples = result.examples.ranked(result.parts[:1])
     result.notes += ["The labels are in the column 'pet'.", "Changed on the way: lr, from 1 to 2."]
-    input = "4 x 4 in colour. The labels are in the column 'pet'."
-    result.settings["chosen"] = {"input": input, "changed": "on the way: lr, from 1 to 2."}
+    sight = "4 x 4 in colour. The labels are in the column 'pet'."
+    result.settings["chosen"] = {"input": sight, "changed": "on the way: lr, from 1 to 2."}
     text = shown(result)
     assert ["all", "6", "33.3", "%", "4", "2", "0", "75.0", "/", "75.0", "50.0", "/", "50.0"] in lines(text)
     assert not [line for line in lines(text) if line[:1] == ["trained"]]

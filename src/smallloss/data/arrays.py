@@ -10,7 +10,7 @@ from smallloss.criterion.labels import encode_labels, label_names
 from smallloss.data.dataset import Dataset, codes_of_test, require_unique
 from smallloss.data.source import Source
 from smallloss.errors import InputError
-from smallloss.files import read_npz
+from smallloss.files import read_npy, read_npz
 from smallloss.knobs import to_numpy
 
 _CHANNELS = (1, 3, 4)
@@ -164,6 +164,15 @@ def load_npz(path: Path) -> Dataset:
 
 
 SOURCE = Source("an .npz file of arrays", load_npz, endings=(".npz",))
+
+
+def read_inputs(path: Path, *names: str) -> tuple[np.ndarray, list[str] | None]:
+    """The array in an .npy file, mapped, or the one of these names in an .npz; and the ids of its rows."""
+    if path.suffix.lower() == ".npy":
+        return read_npy(path, mapped=True), None
+    arrays = read_npz(path)
+    inputs = array_named(arrays, path, *names)
+    return inputs, ids_named(arrays, path, len(inputs))
 
 
 def array_named(arrays: dict[str, np.ndarray], path: Path, *names: str) -> np.ndarray:

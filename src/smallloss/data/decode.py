@@ -9,8 +9,9 @@ import os
 import stat
 import sys
 import warnings
+from contextlib import suppress
 
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 Source = str | bytes  # the path of a file, or what it holds
 
@@ -22,16 +23,6 @@ ENDINGS |= {".heic", ".heif", ".jxl"}  # photos too, though Pillow does not read
 _GRAY = {"1", "L", "LA", "La", "I", "F"}
 _TWELVE_BITS = 4095
 _LONGEST = 1 << 30
-_ORIENTATION = 0x0112
-_UPRIGHT = {
-    2: Image.Transpose.FLIP_LEFT_RIGHT,
-    3: Image.Transpose.ROTATE_180,
-    4: Image.Transpose.FLIP_TOP_BOTTOM,
-    5: Image.Transpose.TRANSPOSE,
-    6: Image.Transpose.ROTATE_270,
-    7: Image.Transpose.TRANSVERSE,
-    8: Image.Transpose.ROTATE_90,
-}
 
 
 def is_picture(path: str) -> bool:
@@ -124,20 +115,13 @@ def _upright(source: Source, size: int, gray: bool | None = None) -> tuple[Image
         is_gray = _is_gray(image)
         image.draft(None, (2 * size, 2 * size))  # a large JPEG is decoded at a fraction of its size
         image.load()
-        picture = _to_mode(image, "L" if (is_gray if gray is None else gray) else "RGB")
-        orientation = _orientation(image)
-    return picture.transpose(_UPRIGHT[orientation]) if orientation in _UPRIGHT else picture, is_gray
+        with suppress(Exception):  # the pixels are well: broken metadata is no reason to lose the picture
+            ImageOps.exif_transpose(image, in_place=True)
+        return _to_mode(image, "L" if (is_gray if gray is None else gray) else "RGB"), is_gray
 
 
 def _is_gray(image: Image.Image) -> bool:
     return image.mode in _GRAY or image.mode.startswith("I;16")
-
-
-def _orientation(image: Image.Image) -> int:
-    try:
-        return int(image.getexif().get(_ORIENTATION, 1))
-    except Exception:  # the pixels are well: broken metadata is no reason to lose the picture
-        return 1
 
 
 def _to_mode(image: Image.Image, mode: str) -> Image.Image:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.data.arrays import array_named, as_inputs, from_arrays, ids_named
+from smallloss.data.arrays import as_inputs, from_arrays, read_inputs
 from smallloss.data.columns import Table, is_label_name
 from smallloss.data.dataset import Dataset, require_classes
 from smallloss.data.source import Source
 from smallloss.data.table_files import read_numbers
 from smallloss.errors import InputError
-from smallloss.files import read_npy, read_npz
+from smallloss.files import read_npy
 from smallloss.words import counted, listed
 
 _OF = {"pictures": "pictures", "text": "texts", "table": "rows"}
@@ -76,12 +76,8 @@ def _read(features: Any) -> tuple[str, np.ndarray, list[str] | None]:
         return "the array given", np.asarray(features), None
     path = Path(features).expanduser()
     ending = path.suffix.lower()
-    if ending == ".npy":
-        return path.name, read_npy(path, mapped=True), None
-    if ending == ".npz":
-        arrays = read_npz(path)
-        rows = array_named(arrays, path, "features", "x", "X")
-        return path.name, rows, ids_named(arrays, path, len(rows))
+    if ending in (".npy", ".npz"):
+        return path.name, *read_inputs(path, "features", "x", "X")
     if ending == ".parquet":
         table = Table.read(path)
         return path.name, table_features(table), None if table.id is None else table.ids()

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.data.arrays import array_named, ids_named
+from smallloss.data.arrays import read_inputs
 from smallloss.data.columns import Table
 from smallloss.data.dataset import Dataset
 from smallloss.data.decode import Source, is_picture
 from smallloss.data.features import table_features
 from smallloss.data.image_folder import pictures_below
 from smallloss.errors import InputError
-from smallloss.files import place, read_npy, read_npz
+from smallloss.files import place
 from smallloss.words import listed
 
 _WANTED = {
@@ -69,18 +69,17 @@ def _pictures(path: Path, kind: str) -> NewExamples:
 
 
 def _arrays(path: Path) -> NewExamples:
-    if path.suffix.lower() == ".npy":
-        inputs = read_npy(path, mapped=True)
-        return NewExamples([str(row) for row in range(len(inputs))] if inputs.ndim else [], inputs=inputs)
-    arrays = read_npz(path)
-    inputs = array_named(arrays, path, "x", "X", "inputs", "features", "images")
-    ids = ids_named(arrays, path, len(inputs)) or [str(row) for row in range(len(inputs))]
-    return NewExamples(ids, inputs=inputs)
+    inputs, ids = read_inputs(path, "x", "X", "inputs", "features", "images")
+    return NewExamples(ids or _numbers(len(inputs) if inputs.ndim else 0), inputs=inputs)
+
+
+def _numbers(n: int) -> list[str]:
+    return [str(row) for row in range(n)]
 
 
 def _rows(path: Path, kind: str, *, described: bool) -> NewExamples:
     table = Table.read(path)
-    ids = table.ids() or [str(row) for row in range(len(table))]
+    ids = table.ids() or _numbers(len(table))
     if described:
         return NewExamples(ids, table=table)
     if kind == "features":

@@ -107,30 +107,22 @@ class WeightedMixMatch(Objective):
         drawn = draws.resample(running_sum(weight[weight > 0], self.task.device), f"{name}/labeled", times, B)
         labeled = torch.from_numpy(selected).to(self.task.device)[drawn]
         unlabeled = self._passes(torch.from_numpy(rest).to(self.task.device), times[0] * B, len(times) * B).view(-1, B)
-        mixed = 3 * B
-        slots = draws.slots(mixed if self.how.mix_per == "example" else 1)
         ramp = torch.tensor(times, device=self.task.device) / max(1.0, self.how.ramp * self.steps * self.recipe.epochs)
-        return [
-            Plan(
-                {
-                    "labeled": self._views("x", times, labeled),
-                    "view_1": self._views("u1", times, unlabeled),
-                    "view_2": self._views("u2", times, unlabeled),
-                },
-                {
-                    "lam": torch.stack([self._lam(of, times, slots).expand(-1, mixed) for of in self._of_each()], 1),
-                    "partner": torch.stack(
-                        [draws.permutations(f"{of}/partner", times, mixed) for of in self._of_each()], 1
-                    ),
-                    "lambda_u": self.how.lambda_u * ramp.clamp(max=1).float(),
-                },
-            )
-        ]
+        views = {
+            "labeled": self._views("x", times, labeled),
+            "view_1": self._views("u1", times, unlabeled),
+            "view_2": self._views("u2", times, unlabeled),
+        }
+        return [Plan(views, self._mixing(times) | {"lambda_u": self.how.lambda_u * ramp.clamp(max=1).float()})]
 
-    def _lam(self, name: str, times: list[int], slots: Tensor) -> Tensor:
-        """λ' = max(λ, 1 − λ), λ ~ Beta(α, α)."""
-        lam = self.task.draws.beta(self.how.alpha, f"{name}/lambda", times, slots)
-        return torch.maximum(lam, 1 - lam)
+    def _mixing(self, times: list[int]) -> dict[str, Tensor]:
+        """λ' = max(λ, 1 − λ), λ ~ Beta(α, α), and the partner of each entry: [steps, networks, 3 B]."""
+        draws, mixed = self.task.draws, 3 * self.recipe.batch
+        slots = draws.slots(mixed if self.how.mix_per == "example" else 1)
+        drawn = [draws.beta(self.how.alpha, f"{of}/lambda", times, slots) for of in self._of_each()]
+        lam = torch.stack([one.expand(-1, mixed) for one in drawn], 1)
+        partner = torch.stack([draws.permutations(f"{of}/partner", times, mixed) for of in self._of_each()], 1)
+        return {"lam": torch.maximum(lam, 1 - lam), "partner": partner}
 
     def _views(self, which: str, times: list[int], index: Tensor) -> Views:
         slots = self.task.draws.slots(self.recipe.batch)
