@@ -124,7 +124,8 @@ def test_co_teaching_of_one_module_is_refused_before_training(tmp_path):
 
 
 def test_the_fit_is_said(untrained, tmp_path, monkeypatch):
-    pictures = np.zeros((40, 96, 96, 3), np.uint8), np.arange(40) % 2
+    seen = np.random.default_rng(0).integers(0, 256, (40, 96, 96, 3), np.uint8)
+    pictures = seen, np.arange(40) % 2
     words = chosen(pictures, tmp_path)
     few = "because there are few pictures"
     assert words["epochs"] == f"30, the preset's; batches of 8 and a learning rate of 0.035, {few}"

@@ -332,8 +332,8 @@ def test_clean_hands_on_prior_path_and_workers(tmp_path, monkeypatch):
     tasks: list[Any] = []
     priors: list[Any] = []
 
-    def stop(task: Any, method: Any, settings: Any, ready: Any, *_: Any, **__: Any) -> None:
-        tasks.append(task)
+    def stop(ready: Any, *_: Any) -> None:
+        tasks.append(ready.task)
         priors.append(ready.noise.prior)
         raise KeyboardInterrupt
 

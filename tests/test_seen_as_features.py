@@ -61,7 +61,7 @@ def test_features_train_and_pictures_are_shown_exported_and_audited(photos):
         InputError, match=r"sees 3 features of .* \(1, 32, 32, 3\): give \[n, 3\].*emb.npz.*with a backbone"
     ):
         run.predict(np.zeros((1, 32, 32, 3), np.uint8))
-    np.savez("emb.npz", id=np.load("emb.npz")["id"], features=np.zeros((60, 3)))
+    np.savez("emb.npz", id=np.load("emb.npz")["id"], features=np.eye(60, 3))
     with pytest.raises(InputError, match=r"holds a run with other settings \(data.features differs"):
         sl.clean("photos", "run", features="emb.npz", epochs=8, noise_rate=1 / 6)
 
