@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from smallloss.criterion.transition import CIFAR10_MAP
-from smallloss.data import load
+from smallloss.data import cifar, load
 from smallloss.data.cifar import human_labels
 from smallloss.data.dataset import Dataset
 from smallloss.errors import InputError
@@ -16,7 +16,7 @@ from smallloss.errors import InputError
 NAMES10 = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 NAMES100 = [f"fine_{i:02d}" for i in range(100)]
 RNG = np.random.default_rng(0)
-N = 4  # pictures per batch
+N = 4  # pictures per batch, where the real one has 10,000
 PLANES = RNG.integers(0, 256, (6 * N, 3072), dtype=np.uint8)
 FINE = RNG.integers(0, 100, 6 * N)
 IMAGES = PLANES.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
@@ -25,6 +25,11 @@ NORMALISATION = {  # (mean, std) per channel, as the authors' code has them
     "cifar10": ((0.491, 0.482, 0.447), (0.247, 0.243, 0.262)),
     "cifar100": ((0.5071, 0.4865, 0.4465), (0.2673, 0.2564, 0.2762)),
 }
+
+
+@pytest.fixture(autouse=True)
+def small_sets(monkeypatch):
+    monkeypatch.setattr(cifar, "_PICTURES", N)
 
 
 def binary(labels, planes):
@@ -128,19 +133,19 @@ def batch(pixels, labels):
 
 DAMAGED = [
     ("cifar10", "binary", "data_batch_3.bin", cut(1),
-     rf"data_batch_3\.bin is cut short: expected {3073 * N:,} bytes .* found {3073 * N - 1:,}"),
+     rf"data_batch_3\.bin is cut short: expected {3073 * N:,} bytes, found {3073 * N - 1:,}"),
     ("cifar10", "binary", "data_batch_3.bin", cut(3073), rf"cut short: .* found {3073 * (N - 1):,}"),
     ("cifar10", "binary", "data_batch_3.bin", longer(1), r"data_batch_3\.bin is too long: expected"),
     ("cifar10", "binary", "data_batch_3.bin", longer(3073), r"data_batch_3\.bin is too long: expected"),
     ("cifar100", "binary", "train.bin", longer(1), r"train\.bin is too long: expected"),
     ("cifar100", "binary", "train.bin", longer(3074), r"train\.bin is too long: expected"),
     ("cifar100", "binary", "train.bin", cut(3074), rf"train\.bin is cut short: expected {3074 * 5 * N:,} bytes"),
-    ("cifar10", "binary", "batches.meta.txt", lambda data: b"cat\ndog\n", "names 2 classes; there are 10"),
+    ("cifar10", "binary", "batches.meta.txt", lambda data: b"cat\ndog\n", "does not name 10 classes"),
     ("cifar10", "binary", "data_batch_1.bin", lambda data: data[:3073] + b"M" + data[3074:], "code 77 at index 1"),
     ("cifar10", "python", "data_batch_1", batch(PLANES[:N, :7], [0] * N), "no uint8 array 'data'"),
     ("cifar10", "python", "data_batch_1", batch(PLANES[:N], [0]), "a number in 'labels' for each"),
     ("cifar10", "python", "data_batch_1", batch(PLANES[:N], ["cat"] * N), "a number in 'labels'"),
-    ("cifar10", "python", "data_batch_1", batch(PLANES[1:N], [0] * (N - 1)), f"expected {N} pictures .* found {N - 1}"),
+    ("cifar10", "python", "data_batch_1", batch(PLANES[1:N], [0] * (N - 1)), f"expected {N} pictures, found {N - 1}"),
     ("cifar10", "python", "data_batch_1", lambda data: pickle.dumps([1, 2]), "holds no uint8 array 'data'"),
     ("cifar10", "python", "test_batch", lambda data: b"cos\nsystem\n(S'touch owned'\ntR.", r"refused: .* os\.system"),
     ("cifar10", "python", "data_batch_2", None, r"lacks data_batch_2 of cifar-10-batches-py"),
@@ -234,7 +239,7 @@ def test_another_length_or_unknown_truth_is_refused(path, dataset):
 
 def test_a_code_beyond_the_classes_is_named(tmp_path, dataset):
     np.savez(tmp_path / "h.npz", clean_label=TRUE, noisy_label=TRUE + 1)
-    with pytest.raises(InputError, match=r"noisy_label in .* is 4 at index 0; cifar10 has the classes 0 to 3"):
+    with pytest.raises(InputError, match=r"labels of cifar10 hold the code 4 at index 0; with 4 classes they run from 0 to 3"):
         human_labels(tmp_path / "h.npz", "noisy", dataset)
 
 

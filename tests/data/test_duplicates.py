@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from smallloss.data import Dataset, hold_out, split
-from smallloss.data.duplicates import conflict_note, conflict_table, conflicting_duplicates, difference_hash
+from smallloss.data.protocol import conflict_note, conflict_table, conflicting_duplicates, difference_hash
 
 
 def scenes(n, seed=0, size=32):

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from smallloss.data import load
-from smallloss.data.arrays import from_arrays
+from smallloss.data.arrays import from_arrays, with_features
 from smallloss.data.dataset import Unreadable
-from smallloss.data.features import with_features
 from smallloss.errors import InputError
 
 
@@ -40,7 +39,7 @@ def test_what_a_dataset_says_of_itself_has_defaults_and_leaves_the_fingerprint_a
     assert described.fingerprint() == digits.fingerprint()
     some = described.take(np.array([5, 2]))
     assert (some.shown, some.notes, some.kind) == (["text 5", "text 2"], ("A note.",), "text")
-    with pytest.raises(InputError, match="1,797 inputs but 1 text to show"):
+    with pytest.raises(InputError, match="1,797 inputs but 1 texts to show"):
         replace(digits, shown=["one"])
 
 

@@ -4,7 +4,7 @@ import pickle
 import numpy as np
 import pytest
 
-from smallloss.data.restricted_pickle import read_pickle
+from smallloss.data.cifar import read_pickle
 from smallloss.errors import InputError
 
 PLAIN = {"a": np.arange(6, dtype=">i4").reshape(2, 3), "b": [1, 2.5, None, True], "c": (b"x", "y"), "d": np.int64(7)}

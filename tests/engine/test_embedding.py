@@ -86,7 +86,7 @@ def test_a_stop_in_the_middle_leaves_nothing(tmp_path):
 
 
 def test_what_is_kept_can_be_given_as_features(tmp_path):
-    from smallloss.data.features import with_features
+    from smallloss.data.arrays import with_features
 
     data = pictures(test=(pictures(10).inputs, np.arange(10) % 2))
     seen, fill = embedded(data, Watched(), CPU, tmp_path)

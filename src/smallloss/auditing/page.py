@@ -9,8 +9,8 @@ import numpy as np
 
 from smallloss.auditing.script import joined
 from smallloss.auditing.written import AGAIN, COLUMNS, RANDOM, SUSPICIOUS
+from smallloss.data.columns import Rows
 from smallloss.data.dataset import Dataset
-from smallloss.data.described import Rows
 from smallloss.data.table_files import defuse
 from smallloss.record.examples import HELD_OUT
 from smallloss.report.facts import shortened

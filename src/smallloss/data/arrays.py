@@ -1,34 +1,33 @@
-"""Arrays in memory, .npz files and memory-mapped .npy files."""
+"""Arrays in memory, .npz files and memory-mapped .npy files: as inputs with their labels, or as what the network is
+to see of other data."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from smallloss.criterion.labels import encode_labels, label_names
-from smallloss.data.dataset import Dataset, codes_of_test, require_unique
+from smallloss.data.columns import Table
+from smallloss.data.dataset import Dataset, require_classes, require_unique
 from smallloss.data.source import Source
+from smallloss.data.table_files import is_table
 from smallloss.errors import InputError
 from smallloss.files import read_npy, read_npz
 from smallloss.knobs import to_numpy
+from smallloss.words import counted
 
-_CHANNELS = (1, 3, 4)
+_CHANNELS = {1, 3, 4}
 # The last of each are the names in mnist.npz and in MedMNIST.
-INPUTS, LABELS = ("x", "X", "inputs", "images", "x_train", "train_images"), ("y", "labels", "y_train", "train_labels")
-TEST_INPUTS, TEST_LABELS = ("x_test", "test_images"), ("y_test", "test_labels")
+_INPUTS, _LABELS = ("x", "X", "inputs", "images", "x_train", "train_images"), ("y", "labels", "y_train", "train_labels")
+_TEST_INPUTS, _TEST_LABELS = ("x_test", "test_images"), ("y_test", "test_labels")
 
 
 def from_arrays(
-    inputs: Any,
-    labels: Any,
-    *,
-    name: str = "arrays",
-    ids: Sequence[Any] = (),
-    true_labels: Any = None,
-    test: tuple[Any, Any] | None = None,
-    white: float | None = None,
-) -> Dataset:
+    inputs: Any, labels: Any, *, name: str = "arrays", ids: Sequence[Any] = (), true_labels: Any = None,
+    test: tuple[Any, Any] | None = None, white: float | None = None,
+) -> Dataset:  # fmt: skip
     """A dataset from pictures [n, h, w], [n, h, w, c] or [n, c, h, w], or features [n, d], and any labels.
 
     white: the number that is white in pictures of floats, 1 or 255; it is told by the inputs where it is not given.
@@ -38,37 +37,31 @@ def from_arrays(
     x = as_inputs(array, white)
     ids = [str(value) for value in ids]
     require_unique(ids, name)
-    labels = to_numpy(labels)
-    if true_labels is None:
-        codes, classes = encode_labels(labels)
-        true_codes, values = None, _values(labels, codes)
-    else:
-        # A class may have lost all its labels to noise, or gained its first: the classes are those of both.
-        true_labels = to_numpy(true_labels)
-        both, classes = encode_labels(np.concatenate([label_names(labels), label_names(true_labels)]))
-        codes, true_codes = both[: len(labels)], both[len(labels) :]
-        values = _values(np.concatenate([labels.ravel(), true_labels.ravel()]), both)
-    test_set = None
-    if test is not None:
-        test_codes = codes_of_test(test[1], classes, f"{name} test")
-        test_set = Dataset(as_inputs(test[0], white), test_codes, classes, name=f"{name} test", true_labels=test_codes)
-        if test_set.inputs.shape[1:] != x.shape[1:]:
-            raise InputError(
-                f"The test inputs have the shape {test_set.inputs.shape[1:]} each, the training inputs {x.shape[1:]}; "
-                "they must be the same."
-            )
-    return Dataset(
-        x,
-        codes,
-        classes,
-        name=name,
-        ids=ids,
-        true_labels=true_codes,
-        test=test_set,
-        flip=x.ndim == 4 and x.shape[3] >= 3,  # gray pictures are mostly characters, which have a reading direction
-        white=white,
-        values=values,
-    )
+    # A class may have lost all its labels to noise, or gained its first: the classes are those of labels and truth.
+    given = [to_numpy(one) for one in (labels, true_labels) if one is not None]
+    codes, classes = encode_labels(np.concatenate([label_names(one) for one in given]))
+    n = len(given[0])
+    flip = x.ndim == 4 and x.shape[3] >= 3  # gray pictures are mostly characters, which have a reading direction
+    dataset = Dataset(
+        x, codes[:n], classes, name, ids, true_labels=None if true_labels is None else codes[n:], flip=flip,
+        white=white, values=_values(np.concatenate([one.ravel() for one in given]), codes),
+    )  # fmt: skip
+    return dataset if test is None else replace(dataset, test=_test_part(dataset, *test))
+
+
+def _test_part(dataset: Dataset, inputs: Any, labels: Any) -> Dataset:
+    """Its labels are codes into the classes of the training part, and count as true."""
+    x, name, classes = as_inputs(inputs, dataset.white), f"{dataset.name} test", dataset.classes
+    strange = sorted(set(label_names(labels).tolist()) - set(classes))
+    if strange:
+        raise InputError(f"{name} has the class {strange[0]!r}, which no training example carries; remove it there.")
+    if x.shape[1:] != dataset.inputs.shape[1:]:
+        raise InputError(
+            f"The test inputs have the shape {x.shape[1:]} each, the training inputs {dataset.inputs.shape[1:]}; "
+            "they must be the same."
+        )
+    codes, _ = encode_labels(labels, classes)
+    return Dataset(x, codes, classes, name=name, true_labels=codes)
 
 
 def _values(labels: np.ndarray, codes: np.ndarray) -> tuple[Any, ...] | None:
@@ -76,7 +69,7 @@ def _values(labels: np.ndarray, codes: np.ndarray) -> tuple[Any, ...] | None:
     if labels.dtype.kind not in "iubf":
         return None
     _, first = np.unique(codes, return_index=True)
-    return tuple(labels.ravel()[first].tolist())
+    return tuple(labels[first].tolist())
 
 
 def as_array(values: Any) -> np.ndarray:
@@ -107,15 +100,12 @@ def as_inputs(inputs: Any, white: float | None = None) -> np.ndarray:
         return _features(array)
     if array.ndim == 3:
         array = array[..., None]
-    if array.ndim != 4:
+    if array.ndim != 4 or _CHANNELS.isdisjoint((array.shape[1], array.shape[3])):
         raise InputError(
-            f"The inputs have the shape {array.shape}; "
-            "pictures have [n, h, w], [n, h, w, c] or [n, c, h, w], features [n, d]."
+            f"The inputs have the shape {array.shape}; pictures have [n, h, w], [n, h, w, c] or [n, c, h, w] with 1, 3 "
+            "or 4 channels c, features [n, d]."
         )
-    if array.shape[3] not in _CHANNELS:
-        if array.shape[1] not in _CHANNELS:
-            raise InputError(f"The pictures have the shape {array.shape}: no axis holds 1, 3 or 4 channels.")
-        array = array.transpose(0, 2, 3, 1)
+    array = array if array.shape[3] in _CHANNELS else array.transpose(0, 2, 3, 1)
     return array if array.dtype == np.uint8 else _bytes(array, white)
 
 
@@ -149,33 +139,54 @@ def _bytes(array: np.ndarray, white: float | None) -> np.ndarray:
 def load_npz(path: Path) -> Dataset:
     """x (or X, inputs) and y (or labels), or as others name them; optionally ids, true_labels, x_test with y_test."""
     arrays = read_npz(path)
-    inputs, labels = array_named(arrays, path, *INPUTS), array_named(arrays, path, *LABELS)
+    inputs, labels = _array_named(arrays, path, *_INPUTS), _array_named(arrays, path, *_LABELS)
     test = None
-    if not arrays.keys().isdisjoint((*TEST_INPUTS, *TEST_LABELS)):
-        test = array_named(arrays, path, *TEST_INPUTS), array_named(arrays, path, *TEST_LABELS)
-    return from_arrays(
-        inputs,
-        labels,
-        name=path.name,
-        ids=arrays["ids"].tolist() if "ids" in arrays else (),
-        true_labels=arrays.get("true_labels"),
-        test=test,
-    )
+    if not arrays.keys().isdisjoint((*_TEST_INPUTS, *_TEST_LABELS)):
+        test = _array_named(arrays, path, *_TEST_INPUTS), _array_named(arrays, path, *_TEST_LABELS)
+    ids, true_labels = ids_named(arrays, path, len(inputs)), arrays.get("true_labels")
+    return from_arrays(inputs, labels, name=path.name, ids=ids or (), true_labels=true_labels, test=test)
 
 
-SOURCE = Source("an .npz file of arrays", load_npz, endings=(".npz",))
+NPZ = Source("an .npz file of arrays", load_npz, endings=(".npz",))
 
 
-def read_inputs(path: Path, *names: str) -> tuple[np.ndarray, list[str] | None]:
-    """The array in an .npy file, mapped, or the one of these names in an .npz; and the ids of its rows."""
+def load_npy(path: Path, labels: str | Path | None, label: str | None = None) -> Dataset:
+    """Inputs stay mapped; a table of labels has one row per input, and may have id and true_label."""
+    inputs = read_npy(path, mapped=True)
+    if labels is None:
+        raise InputError(
+            f"{path} holds inputs only; give its labels as a second .npy file, a .csv or a .parquet "
+            "with --labels (in Python, labels=)."
+        )
+    where = Path(labels).expanduser()
+    if not is_table(where):
+        return from_arrays(inputs, read_npy(where), name=path.name)
+    table = Table.read(where, label)
+    if len(table) != len(inputs):
+        raise InputError(f"{where} has {len(table):,} rows but {path} {len(inputs):,} inputs; give one row each.")
+    given = table.labels()
+    require_classes(given, str(where))
+    dataset = from_arrays(inputs, given, name=path.name, ids=table.ids(), true_labels=table.true_labels())
+    return replace(dataset, notes=(f"The labels are in the column {table.label!r} of {where.name}.",))
+
+
+NPY = Source("an .npy file with --labels", load_npy, endings=(".npy",), options=("labels", "label"))
+
+
+def read_inputs(path: Path) -> tuple[np.ndarray, list[str] | None]:
+    """Pictures or features, a mapped array of them or those that an archive or a table names so; and the ids of the
+    rows, where it has any."""
+    if is_table(path):
+        table = Table.read(path)
+        return table.features(), None if table.id is None else table.ids()
     if path.suffix.lower() == ".npy":
         return read_npy(path, mapped=True), None
     arrays = read_npz(path)
-    inputs = array_named(arrays, path, *names)
+    inputs = _array_named(arrays, path, "features", "x", "X", "inputs", "images")
     return inputs, ids_named(arrays, path, len(inputs))
 
 
-def array_named(arrays: dict[str, np.ndarray], path: Path, *names: str) -> np.ndarray:
+def _array_named(arrays: dict[str, np.ndarray], path: Path, *names: str) -> np.ndarray:
     """The first of the names that an .npz file has."""
     for name in names:
         if name in arrays:
@@ -193,3 +204,55 @@ def ids_named(arrays: dict[str, np.ndarray], path: Path, n: int) -> list[str] | 
     texts = [value.decode(errors="replace") if isinstance(value, bytes) else str(value) for value in ids.tolist()]
     require_unique(texts, str(path))
     return texts
+
+
+# Features instead of the inputs
+
+
+def with_features(dataset: Dataset, features: Any) -> Dataset:
+    """The examples of a dataset, of which the network sees the features given: an array, .npy, .npz or a table.
+
+    Where the file has ids, rows are matched by them; otherwise row i is that of the i-th example. Features of the
+    test part may follow those of the training part; without them a part of the training part is held out.
+    """
+    where, rows, ids = "the array given", features, None
+    if isinstance(features, str | Path):
+        rows, ids = read_inputs(Path(features).expanduser())
+        where = Path(features).name
+    rows = as_array(rows)
+    if rows.ndim != 2:
+        raise InputError(f"The features of {where} have the shape {rows.shape}; give one row per example, [n, d].")
+    rows = rows if ids is None else rows[_places(dataset, ids, where)]
+    n, tested = len(dataset), 0 if dataset.test is None else len(dataset.test)
+    if len(rows) not in (n, n + tested):
+        and_test = f" (and {tested:,} in its test part)" if tested else ""
+        lost = f", {len(dataset.unreadable):,} unreadable ones left out" if dataset.unreadable else ""
+        raise InputError(
+            f"{where} has {len(rows):,} rows but {dataset.name} {n:,} examples{and_test}{lost}; "
+            "give one row each, or an .npz or .parquet with ids."
+        )
+    if (rows == rows[0]).all():
+        raise InputError(f"The features of {where} are the same for every example: there is nothing to learn from.")
+    what = {"pictures": "pictures", "text": "texts", "table": "rows"}.get(dataset.kind, "inputs")
+    note = f"Instead of the {what}, the network sees {rows.shape[1]:,} features from {where}."
+    if tested and len(rows) == n:
+        note += f" It has none for the {counted(tested, 'example')} of the test part, so that is not used."
+    return dataset.seen_as(as_inputs(rows), note)
+
+
+def _places(dataset: Dataset, ids: Sequence[str], where: str) -> np.ndarray:
+    """The row of each example; then of each of the test part, where its ids are its own and are there."""
+    place, test = {name: row for row, name in enumerate(ids)}, dataset.test
+    wanted = list(dataset.ids)
+    if test is not None and set(test.ids).isdisjoint(wanted) and not place.keys().isdisjoint(test.ids):
+        wanted += test.ids
+    known = {*wanted, *dataset.unreadable, *(() if test is None else test.unreadable)}
+    missing, strange = [name for name in wanted if name not in place], [name for name in ids if name not in known]
+    if missing or strange:
+        lacks = f"no features for {len(missing):,} of the {len(wanted):,} examples of {dataset.name}"
+        extra = f"features for {len(strange):,} ids that {dataset.name} does not have"
+        raise InputError(
+            f"{where} has {lacks if missing else extra}, {(missing or strange)[0]!r} the first; ids must be those of "
+            "the examples."
+        )
+    return np.array([place[name] for name in wanted], dtype=np.int64)

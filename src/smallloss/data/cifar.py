@@ -1,8 +1,11 @@
 """CIFAR-10 and CIFAR-100 from the official files, binary or python version, unpacked or as tar.gz; and CIFAR-N.
 
-CIFAR-10N and CIFAR-100N (Wei et al. 2022) are labels given to the training pictures by people.
+CIFAR-10N and CIFAR-100N (Wei et al. 2022) are labels given to the training pictures by people. What is pickled is read
+without trust: arrays, bytes and plain containers, nothing else.
 """
 
+import io
+import pickle
 import tarfile
 import zipfile
 import zlib
@@ -10,17 +13,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 
 from smallloss.criterion.transition import CIFAR10_MAP
 from smallloss.data.dataset import Dataset
-from smallloss.data.restricted_pickle import read_pickle
 from smallloss.data.source import Source
 from smallloss.errors import InputError
 from smallloss.files import read_npz, require_file
 
 _PIXELS = 3 * 32 * 32
+_PICTURES = 10_000  # in the test set, and as many times five to train on
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,7 @@ class _Layout:
 
     @property
     def files(self) -> tuple[str, ...]:
-        return (*self.train, self.test)
-
-    def share(self, file: str) -> int:
-        """A file holds this many times the test set: a batch of CIFAR-10 once, CIFAR-100's train 5 times."""
-        return 1 if file == self.test else 5 // len(self.train)
+        return (*self.train, self.test, self.meta)
 
 
 _BATCHES = tuple(f"data_batch_{i}" for i in range(1, 6))
@@ -68,15 +68,14 @@ _SHORT_NAMES |= {f"random{i}": f"random_label{i}" for i in (1, 2, 3)}
 def load_cifar(name: str, path: Path) -> Dataset:
     """`name` is cifar10 or cifar100; `path` the official folder, its parent, or the official tar.gz."""
     layout, files = _find(name, path)
-    missing = [file for file in layout.files if file not in files]
+    missing = [file for file in (*layout.train, layout.test) if file not in files]
     if missing:
         raise InputError(f"{path} lacks {', '.join(missing)} of {layout.folder}; unpack the official archive again.")
-    read = _read_python if layout.label_bytes == 0 else _read_binary
-    parts = read(layout, files, path)
+    parts = [_part(layout, file, files[file], f"{path}: {file}") for file in (*layout.train, layout.test)]
     classes = _class_names(layout, files, path, _CLASSES[name])
     images = np.concatenate([pixels.reshape(-1, 3, 32, 32) for pixels, _ in parts]).transpose(0, 2, 3, 1)
-    labels = np.concatenate([labels for _, labels in parts]).astype(np.int64)
     images = np.ascontiguousarray(images)
+    labels = np.concatenate([labels for _, labels in parts]).astype(np.int64)
     n = len(images) - len(parts[-1][1])
     test = Dataset(images[n:], labels[n:], classes, f"{name} test", true_labels=labels[n:])
     map_of = tuple(CIFAR10_MAP) if name == "cifar10" else None
@@ -86,19 +85,17 @@ def load_cifar(name: str, path: Path) -> Dataset:
     )  # fmt: skip
 
 
-def _source(name: str) -> Source:
-    return Source(f"{name}:PATH", partial(load_cifar, name), name, needs="the place of its files")
-
-
-CIFAR10, CIFAR100 = _source("cifar10"), _source("cifar100")
+CIFAR10, CIFAR100 = (
+    Source(f"{name}:PATH", partial(load_cifar, name), name, needs="the place of its files") for name in _CLASSES
+)
 
 
 def _find(name: str, path: Path) -> tuple[_Layout, dict[str, bytes]]:
     """The layout that is there, and the bytes of its files by name."""
-    look: Callable[[Path, _Layout], dict[str, bytes]] = _from_tar if path.is_file() else _from_folder
     for layout in _LAYOUTS[name]:
-        files = look(path, layout)
-        if files.keys() & set(layout.files):
+        there = [folder / file for folder in (path, path / layout.folder) for file in layout.files]
+        files = {file.name: file.read_bytes() for file in there if file.is_file()}
+        if files := _from_tar(path, layout) if path.is_file() else files:
             return layout, files
     folders = " or ".join(layout.folder for layout in _LAYOUTS[name])
     raise InputError(
@@ -107,17 +104,9 @@ def _find(name: str, path: Path) -> tuple[_Layout, dict[str, bytes]]:
     )
 
 
-def _from_folder(path: Path, layout: _Layout) -> dict[str, bytes]:
-    for folder in (path / layout.folder, path):
-        if (folder / layout.test).is_file() or (folder / layout.train[0]).is_file():
-            wanted = (*layout.files, layout.meta)
-            return {file: (folder / file).read_bytes() for file in wanted if (folder / file).is_file()}
-    return {}
-
-
 def _from_tar(path: Path, layout: _Layout) -> dict[str, bytes]:
     """Read in memory, never extracted, so that no name inside can lead outside."""
-    wanted = {str(PurePosixPath(layout.folder, file)): file for file in (*layout.files, layout.meta)}
+    wanted = {str(PurePosixPath(layout.folder, file)): file for file in layout.files}
     files = {}
     try:
         with tarfile.open(path) as archive:
@@ -133,67 +122,52 @@ def _from_tar(path: Path, layout: _Layout) -> dict[str, bytes]:
     return files
 
 
-def _read_binary(layout: _Layout, files: dict[str, bytes], path: Path) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The pixels and labels of each file; a record is its label bytes, then its pixels."""
-    record = layout.label_bytes + _PIXELS
-    _check_sizes(layout, path, [len(files[file]) for file in layout.files], record, "bytes")
-    tables = [np.frombuffer(files[file], dtype=np.uint8).reshape(-1, record) for file in layout.files]
-    return [(table[:, layout.label_bytes :], table[:, layout.label_bytes - 1]) for table in tables]
+def _part(layout: _Layout, file: str, content: bytes, where: str) -> tuple[np.ndarray, np.ndarray]:
+    """The pixels and labels in a file. A binary record is its label bytes, then its pixels; else it is a dictionary."""
+    n = _PICTURES if file == layout.test else 5 * _PICTURES // len(layout.train)
+    if layout.label_bytes:
+        record = layout.label_bytes + _PIXELS
+        _require_size(len(content), n * record, "bytes", where)
+        table = np.frombuffer(content, dtype=np.uint8).reshape(n, record)
+        return table[:, layout.label_bytes :], table[:, layout.label_bytes - 1]
+    found = _text_keys(read_pickle(content, where))
+    pixels, labels = found.get("data"), np.asarray(found.get(f"{layout.labels}s"))
+    if not isinstance(pixels, np.ndarray) or pixels.dtype != np.uint8 or pixels.shape[1:] != (_PIXELS,):
+        raise InputError(f"{where} holds no uint8 array 'data' of shape [n, {_PIXELS}].")
+    if labels.dtype.kind not in "iu" or labels.shape != (len(pixels),):
+        raise InputError(f"{where} does not hold a number in '{layout.labels}s' for each picture.")
+    _require_size(len(labels), n, "pictures", where)
+    return pixels, labels
 
 
-def _read_python(layout: _Layout, files: dict[str, bytes], path: Path) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The pixels and labels of each file, a pickled dictionary."""
-    parts = []
-    for file in layout.files:
-        content = _text_keys(read_pickle(files[file], f"{path}: {file}"))
-        pixels, labels = content.get("data"), np.asarray(content.get(f"{layout.labels}s"))
-        if not isinstance(pixels, np.ndarray) or pixels.dtype != np.uint8 or pixels.shape[1:] != (_PIXELS,):
-            raise InputError(f"{path}: {file} holds no uint8 array 'data' of shape [n, {_PIXELS}].")
-        if labels.dtype.kind not in "iu" or labels.shape != (len(pixels),):
-            raise InputError(f"{path}: {file} does not hold a number in '{layout.labels}s' for each picture.")
-        parts.append((pixels, labels))
-    _check_sizes(layout, path, [len(labels) for _, labels in parts], 1, "pictures")
-    return parts
-
-
-def _check_sizes(layout: _Layout, path: Path, sizes: list[int], record: int, unit: str) -> None:
-    """The sizes of a set's files are in fixed proportion: what most of them hold tells what the others should."""
-    units = {file: layout.share(file) * record for file in layout.files}
-    found = dict(zip(layout.files, sizes, strict=True))
-    whole = [found[file] // unit_size for file, unit_size in units.items() if found[file] % unit_size == 0]
-    rounded_up = [-(-found[file] // unit_size) for file, unit_size in units.items()]
-    # Of equally many the longest: a download that breaks off is the usual fault.
-    test_records = max(whole, key=lambda records: (whole.count(records), records)) if whole else max(rounded_up)
-    for file, size in found.items():
-        expected = max(1, test_records) * units[file]
-        if size != expected:
-            fault = "is cut short" if size < expected else "is too long"
-            raise InputError(
-                f"{path}: {file} {fault}: expected {expected:,} {unit} to match the other files of the set, "
-                f"found {size:,}. Unpack the official archive again."
-            )
-
-
-def _text_keys(content: object) -> dict[str, object]:
-    if not isinstance(content, dict):
-        return {}
-    return {key.decode() if isinstance(key, bytes) else str(key): value for key, value in content.items()}
+def _require_size(found: int, expected: int, unit: str, where: str) -> None:
+    if found != expected:
+        fault = "is cut short" if found < expected else "is too long"
+        raise InputError(
+            f"{where} {fault}: expected {expected:,} {unit}, found {found:,}. Unpack the official archive again."
+        )
 
 
 def _class_names(layout: _Layout, files: dict[str, bytes], path: Path, classes: int) -> tuple[str, ...]:
     """The official names; numbers where somebody left the meta file behind."""
     if layout.meta not in files:
-        return tuple(str(code) for code in range(classes))
-    if layout.label_bytes == 0:
-        meta = _text_keys(read_pickle(files[layout.meta], f"{path}: {layout.meta}"))
-        listed = meta.get(f"{layout.labels}_names", [])
-        raw = listed if isinstance(listed, list) else []
+        return tuple(map(str, range(classes)))
+    content, where = files[layout.meta], f"{path}: {layout.meta}"
+    if layout.label_bytes:
+        names: Any = content.split()
     else:
-        raw = files[layout.meta].split()
-    names = tuple(name.decode() if isinstance(name, bytes) else str(name) for name in raw)
-    if len(names) != classes:
-        raise InputError(f"{path}: {layout.meta} names {len(names)} classes; there are {classes}.")
-    return names
+        names = _text_keys(read_pickle(content, where)).get(f"{layout.labels}_names")
+    if not isinstance(names, list) or len(names) != classes:
+        raise InputError(f"{where} does not name {classes} classes.")
+    return tuple(map(_text, names))
+
+
+def _text_keys(content: object) -> dict[str, object]:
+    return {_text(key): value for key, value in content.items()} if isinstance(content, dict) else {}
+
+
+def _text(name: object) -> str:
+    return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def human_labels(path: str | Path, which: str, dataset: Dataset) -> np.ndarray:
@@ -208,32 +182,20 @@ def human_labels(path: str | Path, which: str, dataset: Dataset) -> np.ndarray:
     for needed in (key, "clean_label"):
         if needed not in arrays:
             raise InputError(f"{path} has no labels named {needed}; it has {', '.join(arrays) or 'none'}.")
-    clean, human = (_codes(arrays[name], f"{name} in {path}", dataset) for name in ("clean_label", key))
+        if arrays[needed].shape != (len(dataset),) or arrays[needed].dtype.kind not in "iu":
+            raise InputError(
+                f"{needed} in {path} has shape {arrays[needed].shape} and type {arrays[needed].dtype}; {dataset.name} "
+                f"needs {len(dataset):,} whole numbers."
+            )
     if dataset.true_labels is None:
         raise InputError(f"The true labels of {dataset.name} are not known, so {path} cannot be matched to it.")
-    wrong = np.flatnonzero(clean != dataset.true_labels)
+    wrong = np.flatnonzero(arrays["clean_label"] != dataset.true_labels)
     if len(wrong):
         raise InputError(
             f"clean_label in {path} differs from the true labels of {dataset.name} at {len(wrong):,} examples, "
             f"first at index {wrong[0]}: the file belongs to another dataset or another order."
         )
-    return human
-
-
-def _codes(array: np.ndarray, what: str, dataset: Dataset) -> np.ndarray:
-    if array.shape != (len(dataset),) or array.dtype.kind not in "iu":
-        raise InputError(
-            f"{what} has shape {array.shape} and type {array.dtype}; {dataset.name} needs {len(dataset):,} whole "
-            "numbers."
-        )
-    codes = array.astype(np.int64)
-    bad = np.flatnonzero((codes < 0) | (codes >= len(dataset.classes)))
-    if len(bad):
-        raise InputError(
-            f"{what} is {codes[bad[0]]} at index {bad[0]}; "
-            f"{dataset.name} has the classes 0 to {len(dataset.classes) - 1}."
-        )
-    return codes
+    return dataset.with_labels(arrays[key]).labels
 
 
 def _read_pt(path: Path) -> dict[str, np.ndarray]:
@@ -250,3 +212,49 @@ def _read_pt(path: Path) -> dict[str, np.ndarray]:
     if not isinstance(content, dict):
         raise InputError(f"{path} holds a {type(content).__name__}, not named arrays of labels.")
     return {str(key): value for key, value in content.items() if isinstance(value, np.ndarray)}
+
+
+def _encode(text: str, encoding: str = "latin1") -> bytes:
+    """How Python 3 writes bytes into an old pickle; other codecs could unpack or transform."""
+    if encoding != "latin1":
+        raise InputError(f"the codec {encoding!r} is not allowed")
+    return text.encode("latin1")
+
+
+def _dtype(spec: str | bytes, *flags: Any) -> np.dtype[Any]:
+    dtype = np.dtype(spec if isinstance(spec, str) else spec.decode("ascii"))
+    if dtype.kind not in "biufSU":
+        raise InputError(f"arrays of type {dtype} are not allowed")
+    return np.dtype(dtype, copy=True)  # pickle sets the byte order on it, so it may not be a shared one
+
+
+# numpy names these functions differently from version to version; its own pickles tell which they are.
+_RECONSTRUCT: Any = np.zeros(0).__reduce__()[0]
+_SCALAR: Any = np.float64(0).__reduce__()[0]
+_FROMBUFFER: Any = np.zeros(1).__reduce_ex__(5)[0]
+
+_ALLOWED: dict[tuple[str, str], Callable[..., Any]] = {
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): _dtype,
+    ("_codecs", "encode"): _encode,
+    **{(f"numpy.{core}.multiarray", "_reconstruct"): _RECONSTRUCT for core in ("core", "_core")},
+    **{(f"numpy.{core}.multiarray", "scalar"): _SCALAR for core in ("core", "_core")},
+    **{(f"numpy.{core}.numeric", "_frombuffer"): _FROMBUFFER for core in ("core", "_core")},
+}
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _ALLOWED:
+            raise InputError(f"it asks for {module}.{name}, which is neither an array nor a plain container")
+        return _ALLOWED[module, name]
+
+
+def read_pickle(data: bytes, source: str) -> Any:
+    """The object pickled in `data`; text of Python 2 comes back as bytes. `source` names it in errors."""
+    try:
+        return _PlainUnpickler(io.BytesIO(data), encoding="bytes").load()
+    except InputError as error:
+        raise InputError(f"{source} is refused: {error}.") from None
+    except Exception as error:  # a broken pickle may raise anything at all
+        raise InputError(f"{source} is not a whole pickle of arrays (is it cut short?): {error}") from error

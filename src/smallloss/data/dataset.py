@@ -8,11 +8,10 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
-from smallloss.criterion.labels import encode_labels, label_names
 from smallloss.criterion.theory import NAMES_SHOWN
-from smallloss.data.duplicates import duplicate_groups
+from smallloss.data.protocol import duplicate_groups
 from smallloss.errors import InputError
-from smallloss.words import counted, listed, one_line
+from smallloss.words import listed, one_line
 
 HIDDEN = 256  # units of the network that features get
 _CHUNK_BYTES = 1 << 24
@@ -69,26 +68,21 @@ class Dataset:
     validation: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        if not (self.inputs.dtype == np.uint8 and self.inputs.ndim == 4) and not (
-            self.inputs.dtype == np.float32 and self.inputs.ndim == 2
-        ):
+        if (self.inputs.dtype, self.inputs.ndim) not in ((np.uint8, 4), (np.float32, 2)):
             raise InputError(
                 f"Inputs are uint8 pictures [n, height, width, channels] or float32 features [n, d], "
                 f"not {self.inputs.dtype} of shape {self.inputs.shape}."
             )
-        if len(self.inputs) == 0:
+        if not len(self):
             raise InputError(f"{self.name} holds no examples.")
         self._check_codes("labels", self.labels)
         if self.true_labels is not None:
             self._check_codes("true labels", self.true_labels)
         if not len(self.ids):
             object.__setattr__(self, "ids", [str(index) for index in range(len(self))])
-        elif len(self.ids) != len(self):
-            raise InputError(
-                f"{self.name} has {len(self):,} inputs but {len(self.ids):,} ids; give one id per example."
-            )
-        if self.shown is not None and len(self.shown) != len(self):
-            raise InputError(f"{self.name} has {len(self):,} inputs but {counted(len(self.shown), 'text')} to show.")
+        for what, each in (("ids", self.ids), ("texts to show", self.shown)):
+            if each is not None and len(each) != len(self):
+                raise InputError(f"{self.name} has {len(self):,} inputs but {len(each):,} {what}; give one each.")
         if not self.kind:
             object.__setattr__(self, "kind", "pictures" if self.is_image else "features")
         if self.test is not None and not isinstance(self.test.normalisation, tuple):
@@ -96,10 +90,11 @@ class Dataset:
             object.__setattr__(self, "test", replace(self.test, normalisation=self))
 
     def _check_codes(self, what: str, codes: np.ndarray) -> None:
-        if codes.shape != (len(self),):
-            raise InputError(f"{self.name} has {len(self):,} inputs but {what} of shape {codes.shape}; give one each.")
-        if codes.dtype != np.int64:
-            raise InputError(f"The {what} of {self.name} are {codes.dtype}; they must be int64 codes.")
+        if codes.shape != (len(self),) or codes.dtype != np.int64:
+            raise InputError(
+                f"{self.name} has {len(self):,} inputs but {what} of shape {codes.shape} and type {codes.dtype}; give "
+                "an int64 code each."
+            )
         bad = np.flatnonzero((codes < 0) | (codes >= len(self.classes)))
         if len(bad):
             raise InputError(
@@ -127,8 +122,7 @@ class Dataset:
     @property
     def in_shape(self) -> tuple[int, ...]:
         """One input as a network sees it: (channels, height, width), or (features,)."""
-        _, *shape = self.inputs.shape
-        return (shape[2], shape[0], shape[1]) if self.is_image else (shape[0],)
+        return shape_of_one(self.inputs)
 
     @property
     def as_they_came(self) -> np.ndarray:
@@ -155,9 +149,6 @@ class Dataset:
         if self.normalisation is not None:
             mean, std = (np.asarray(values, dtype=np.float64) for values in self.normalisation)
             return mean, std
-        return self._measure()
-
-    def _measure(self) -> tuple[np.ndarray, np.ndarray]:
         channels = self.inputs.shape[-1]
         scale = 255.0 if self.is_image else 1.0
         count = self.inputs.size // channels
@@ -166,7 +157,9 @@ class Dataset:
         squares = sum(((c.reshape(-1, channels) / scale - mean) ** 2).sum(0) for c in _chunks(self.inputs))
         std = np.sqrt(squares / count)
         std = np.where(std > 0, std, 1.0)  # a constant feature is centred and left alone
-        return mean, std if self.is_image else std * _crowd(channels)
+        # Where features are more than the net for them has hidden units, each is seen smaller: the length of a row must
+        # not grow with their number, or the loss would turn NaN at any usual step.
+        return mean, std if self.is_image else std * max(1.0, (channels / HIDDEN) ** 0.5)
 
     @cached_property
     def groups(self) -> np.ndarray:
@@ -204,7 +197,12 @@ class Dataset:
 
     def take(self, index: np.ndarray) -> "Dataset":
         """The examples at `index`, in that order, normalised like the whole."""
-        rows = {name: _rows(getattr(self, name), index) for name in _OF_EACH}
+        each = ((name, getattr(self, name)) for name in _OF_EACH)
+        rows: dict[str, Any] = {
+            name: values[index] if isinstance(values, np.ndarray) else [values[i] for i in index]
+            for name, values in each
+            if values is not None
+        }
         part = None if self.validation is None else np.flatnonzero(np.isin(index, self.validation))
         whole = self.mean.tolist(), self.std.tolist()
         return replace(self, **rows, normalisation=whole, unreadable={}, validation=part)
@@ -213,10 +211,10 @@ class Dataset:
 _OF_EACH = ("inputs", "labels", "ids", "true_labels", "shown", "original", "sources")  # a value for every example
 
 
-def _rows(values: Any, index: np.ndarray) -> Any:
-    if values is None or isinstance(values, np.ndarray):
-        return None if values is None else values[index]
-    return [values[i] for i in index]
+def shape_of_one(inputs: np.ndarray) -> tuple[int, ...]:
+    """(channels, height, width) of a picture, or (features,)."""
+    _, *shape = inputs.shape
+    return (shape[2], shape[0], shape[1]) if inputs.ndim == 4 else tuple(shape)
 
 
 def require_unique(ids: Sequence[str], where: str) -> None:
@@ -241,20 +239,6 @@ def require_classes(labels: np.ndarray, where: str) -> None:
             f"No label of {where} occurs twice: {len(unique):,} classes for as many examples; "
             "is this the column (or folder) of the labels?"
         )
-
-
-def codes_of_test(labels: Any, classes: tuple[str, ...], name: str) -> np.ndarray:
-    """The labels of a test part, as codes into the classes of its training part."""
-    strange = sorted(set(label_names(labels).tolist()) - set(classes))
-    if strange:
-        raise InputError(f"{name} has the class {strange[0]!r}, which no training example carries; remove it there.")
-    return encode_labels(labels, classes)[0]
-
-
-def _crowd(features: int) -> float:
-    """Where features are more than the net for them has hidden units, each is seen smaller: the length of a row must
-    not grow with their number, or the loss would turn NaN at any usual step."""
-    return max(1.0, (features / HIDDEN) ** 0.5)
 
 
 def _chunks(array: np.ndarray) -> Iterator[np.ndarray]:

@@ -36,39 +36,39 @@ def shape_of(source: Source) -> tuple[int, int, bool]:
         return *image.size, _is_gray(image)
 
 
-def decode(source: Source, size: int, *, gray: bool) -> tuple[bytes, bool]:
-    """The pixels of the centre square, `size` by `size`, as L or RGB, and whether the picture is gray."""
-    picture, is_gray = _upright(source, size, gray)
+def decode(source: Source, size: int, *, gray: bool) -> bytes:
+    """The pixels as L or RGB, resized until the shorter side is `size` and cut to the centre: both in one step."""
+    picture = _upright(source, size, gray)
     if picture.size != (size, size):
-        picture = _centre_square(picture, size)
-    return picture.tobytes(), is_gray
+        width, height = picture.size
+        side = min(width, height)
+        left, top = (width - side) / 2, (height - side) / 2
+        box = (left, top, left + side, top + side)
+        picture = picture.resize((size, size), Image.Resampling.BICUBIC, box=box, reducing_gap=2.0)
+    return picture.tobytes()
 
 
 def whole(source: Source, longest: int) -> Image.Image:
     """All of a picture as a person sees it: upright, gray or in colour as it is, no side longer than `longest`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        picture, _ = _upright(source, longest)
+        picture = _upright(source, longest)
     picture.thumbnail((longest, longest))
     return picture
 
 
-def decode_all(sources: list[Source], size: int, *, gray: bool) -> tuple[bytes, dict[int, str], bool]:
-    """The pixels one after another, zeros where there are none; the reason by position; are all gray?"""
-    pixels, reasons, all_gray = [], {}, True
-    blank = bytes(size * size * (1 if gray else 3))
+def decode_all(sources: list[Source], size: int, *, gray: bool) -> tuple[bytes, dict[int, str]]:
+    """The pixels one after another, zeros where there are none; and the reason for that, by position."""
+    pixels, reasons, blank = [], {}, bytes(size * size * (1 if gray else 3))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # odd metadata; a picture too large is refused, not warned about
         for position, source in enumerate(sources):
             try:
-                picture, is_gray = decode(source, size, gray=gray)
+                pixels.append(decode(source, size, gray=gray))
             except Exception as error:  # a file may hold anything, and a decoder may fail in any way
                 pixels.append(blank)
                 reasons[position] = reason_of(error)
-            else:
-                pixels.append(picture)
-                all_gray &= is_gray
-    return b"".join(pixels), reasons, all_gray
+    return b"".join(pixels), reasons
 
 
 def reason_of(error: Exception) -> str:
@@ -96,7 +96,8 @@ def _open(source: Source) -> Image.Image:
 
 def _content(path: str) -> bytes:
     """The whole file in one read: of a small picture, Pillow's own reads take as long as the decoding."""
-    with io.FileIO(path, opener=_open_at_once) as file:
+    at_once = getattr(os, "O_NONBLOCK", 0)  # a pipe would be waited for
+    with io.FileIO(path, opener=lambda name, flags: os.open(name, flags | at_once)) as file:
         facts = os.fstat(file.fileno())
         if not stat.S_ISREG(facts.st_mode):
             raise ValueError("not a regular file")  # a device has no end
@@ -105,19 +106,15 @@ def _content(path: str) -> bytes:
         return file.readall()
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe would be waited for
-
-
-def _upright(source: Source, size: int, gray: bool | None = None) -> tuple[Image.Image, bool]:
-    """The picture as L or RGB (`gray` None: as it is), not much larger than `size` needs, and whether it is gray."""
+def _upright(source: Source, size: int, gray: bool | None = None) -> Image.Image:
+    """The picture as L or RGB (`gray` None: as it is), not much larger than `size` needs."""
     with _open(source) as image:
-        is_gray = _is_gray(image)
+        is_gray = _is_gray(image) if gray is None else gray
         image.draft(None, (2 * size, 2 * size))  # a large JPEG is decoded at a fraction of its size
         image.load()
         with suppress(Exception):  # the pixels are well: broken metadata is no reason to lose the picture
             ImageOps.exif_transpose(image, in_place=True)
-        return _to_mode(image, "L" if (is_gray if gray is None else gray) else "RGB"), is_gray
+        return _to_mode(image, "L" if is_gray else "RGB")
 
 
 def _is_gray(image: Image.Image) -> bool:
@@ -156,21 +153,12 @@ def _to_8_bits(picture: Image.Image) -> Image.Image:
     return Image.fromarray(np.rint(values * scale).astype(np.uint8))
 
 
-def _centre_square(picture: Image.Image, size: int) -> Image.Image:
-    """Resized until the shorter side is `size`, cut to the centre: both in one step."""
-    width, height = picture.size
-    side = min(width, height)
-    left, top = (width - side) / 2, (height - side) / 2
-    box = (left, top, left + side, top + side)
-    return picture.resize((size, size), Image.Resampling.BICUBIC, box=box, reducing_gap=2.0)
-
-
 def serve() -> None:
     """Answer each line of JSON with a line of JSON and the pixels, until there are no more."""
     for line in sys.stdin.buffer:
         question, Image.MAX_IMAGE_PIXELS = json.loads(line)
-        pixels, *said = decode_all(**question)
-        sys.stdout.buffer.write(json.dumps(said).encode() + b"\n" + pixels)
+        pixels, reasons = decode_all(**question)
+        sys.stdout.buffer.write(json.dumps(reasons).encode() + b"\n" + pixels)
         sys.stdout.buffer.flush()
 
 

@@ -5,13 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from smallloss.data.columns import Table, label_column
+import pyarrow as pa
+
+from smallloss.data.columns import Table
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import Source
 from smallloss.data.table import table_dataset
 from smallloss.errors import InputError
 
 _TEST = ("test", "validation", "valid", "val")
+_HIDDEN = (None, -1)  # the code -1 is its word for no label
 
 
 def holds_saved_dataset(folder: Path) -> bool:
@@ -27,20 +30,22 @@ def load_hugging_face(place: str | Path, label: str | None = None) -> Dataset:
         raise InputError(
             f"hf:{place} needs the package datasets, which is not installed: pip install datasets."
         ) from error
-    saved = holds_saved_dataset(Path(place).expanduser())
+    folder = Path(place).expanduser()
+    read, what = (datasets.load_from_disk, folder) if holds_saved_dataset(folder) else (datasets.load_dataset, place)
     try:
-        found = datasets.load_from_disk(str(Path(place).expanduser())) if saved else datasets.load_dataset(place)
+        found = read(str(what))
     except Exception as error:  # the package raises errors of many kinds: network, files, its own
         raise InputError(f"hf:{place} cannot be loaded: {error}") from error
     parts = dict(found) if isinstance(found, dict) else {"train": found}
     first = "train" if "train" in parts else next(iter(parts))
-    name, features = f"hf:{place}", parts[first].features
-    column = _label_column(features, name, label)
-    picture = next(iter(_of_type(features, "Image")), None)
+    name, kinds = f"hf:{place}", {column: type(kind).__name__ for column, kind in parts[first].features.items()}
+    coded, pictures = ([column for column in kinds if kinds[column] == kind] for kind in ("ClassLabel", "Image"))
+    column = coded[0] if label is None and len(coded) == 1 else Table(_arrow(parts[first]), name, label).label
     others = [split for split in _TEST if split in parts and split != first]
-    labelled = [split for split in others if not _hides_labels(parts[split], column)]
-    tables = [_table(parts[split], split, column, picture, name) for split in (first, *labelled[:1])]
-    dataset = table_dataset(tables[0], Path(name).name if picture is None else name, *tables[1:])
+    # A public test split often hides its labels.
+    labelled = [one for one in others if column in parts[one].features and set(parts[one][column]) - set(_HIDDEN)]
+    tables = [_table(parts[split], split, column, pictures, name) for split in (first, *labelled[:1])]
+    dataset = table_dataset(tables[0], name if pictures else Path(name).name, *tables[1:])
     lost = [f"The split {split!r} has no labels and is not used." for split in others if split not in labelled]
     return replace(dataset, notes=(*dataset.notes, *lost))
 
@@ -51,32 +56,16 @@ SOURCE = Source(
 )  # fmt: skip
 
 
-def _of_type(features: Any, kind: str) -> list[str]:
-    return [name for name, feature in features.items() if type(feature).__name__ == kind]
+def _arrow(part: Any) -> pa.Table:
+    return part.with_format("arrow")[:]
 
 
-def _label_column(features: Any, name: str, label: str | None) -> str:
-    classes = _of_type(features, "ClassLabel")
-    return classes[0] if label is None and len(classes) == 1 else label_column(list(features), name, label)
-
-
-def _hides_labels(part: Any, column: str) -> bool:
-    """As a public test split often does, with -1 in the place of every label."""
-    return column not in part.features or all(value is None or value == -1 for value in part[column])
-
-
-def _table(part: Any, split: str, column: str, picture: str | None, name: str) -> Table:
+def _table(part: Any, split: str, column: str, pictures: list[str], name: str) -> Table:
     """The rows of a split, their labels by name where the set names its classes; of pictures nothing else."""
-    import pyarrow as pa
-
-    values = list(part[column])
-    for index, value in enumerate(values):
-        if value is None or value == -1:  # the code -1 is its word for no label
-            raise InputError(f"The example at index {index} of {name} has no label in {column!r}; every one needs it.")
-    names = getattr(part.features[column], "names", None)
-    labels = pa.array([str(value) if names is None else names[value] for value in values])
-    table = part.with_format("arrow")[:]
-    if picture is None:
-        return Table(table.set_column(table.column_names.index(column), column, labels), name, column)
-    ids = [f"{split}/{index}" for index in range(len(table))]
-    return Table(pa.table({"id": ids, picture: table[picture], column: labels}), name, column)
+    table, names, where = _arrow(part), getattr(part.features[column], "names", None), f"{name} ({split})"
+    codes = [None if value in _HIDDEN else value for value in part[column]]
+    labels = pa.array([None if code is None else str(code) if names is None else names[code] for code in codes])
+    if pictures:
+        ids = [f"{split}/{index}" for index in range(len(table))]
+        return Table(pa.table({"id": ids, pictures[0]: table[pictures[0]], column: labels}), where, column)
+    return Table(table.set_column(table.column_names.index(column), column, labels), where, column)

@@ -18,24 +18,19 @@ from smallloss.errors import InputError
 _UNSIGNED_BYTE = 8
 
 
-def find_idx(folder: Path, stem: str) -> Path | None:
-    """`stem` as the official sets spell it, plain or gzipped."""
-    return next((path for path in (folder / stem, folder / f"{stem}.gz") if path.is_file()), None)
-
-
-def holds_idx(folder: Path) -> bool:
-    return find_idx(folder, "train-images-idx3-ubyte") is not None
-
-
 def load_idx(folder: Path) -> Dataset:
     """The train files of a folder, and the official test set where its t10k files are there.
 
     With the official test set beside it this is a benchmark, and its labels count as true.
     """
     images, labels = _pair(folder, "train")
-    test = None if find_idx(folder, "t10k-images-idx3-ubyte") is None else _pair(folder, "t10k")
+    test = _pair(folder, "t10k") if _there(folder, "t10k-images-idx3-ubyte") else None
     truth = None if test is None else labels
     return replace(from_arrays(images, labels, name=folder.name, true_labels=truth, test=test), values=None)
+
+
+def holds_idx(folder: Path) -> bool:
+    return bool(_there(folder, "train-images-idx3-ubyte"))
 
 
 IDX = Source("idx:FOLDER", load_idx, "idx", needs="the place of its files", holds=holds_idx)
@@ -54,33 +49,36 @@ def load_digits() -> Dataset:
 DIGITS = Source("digits", load_digits, "digits")
 
 
+def _there(folder: Path, stem: str) -> list[Path]:
+    """`stem` as the official sets spell it, plain or gzipped."""
+    return [path for path in (folder / stem, folder / f"{stem}.gz") if path.is_file()]
+
+
 def _pair(folder: Path, part: str) -> tuple[np.ndarray, np.ndarray]:
-    files = {}
-    for kind, stem in (("images", f"{part}-images-idx3-ubyte"), ("labels", f"{part}-labels-idx1-ubyte")):
-        found = find_idx(folder, stem)
-        if found is None:
-            raise InputError(f"There is no file {stem} or {stem}.gz in {folder}; put the idx files of the set there.")
-        files[kind] = found
-    images, labels = read_idx(files["images"], dimensions=3), read_idx(files["labels"], dimensions=1)
+    images, labels = _read(folder, f"{part}-images-idx3-ubyte"), _read(folder, f"{part}-labels-idx1-ubyte")
     if len(images) != len(labels):
-        raise InputError(
-            f"{files['images']} holds {len(images):,} pictures but {files['labels']} {len(labels):,} labels; "
-            "they must belong together."
-        )
+        raise InputError(f"{folder} holds {len(images):,} {part} pictures but {len(labels):,} labels; give one each.")
     return images[..., None], labels
 
 
-def read_idx(path: Path, dimensions: int) -> np.ndarray:
-    """One idx file of unsigned bytes: magic, sizes, then the values."""
-    data = _read(path)
-    header = 4 + 4 * dimensions
+def _read(folder: Path, stem: str) -> np.ndarray:
+    """One idx file of unsigned bytes: magic, sizes, then the values. Its name tells how many dimensions it has."""
+    found = _there(folder, stem)
+    if not found:
+        raise InputError(f"There is no file {stem} or {stem}.gz in {folder}; put the idx files of the set there.")
+    path, dimensions = found[0], int(stem.partition("-idx")[2][0])
+    data = path.read_bytes()
+    try:
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path} ({len(data):,} bytes) is not a whole gzip file: {error}") from error
+    header, magic = 4 + 4 * dimensions, bytes((0, 0, _UNSIGNED_BYTE, dimensions))
     if len(data) < header:
         raise InputError(f"{path} is cut short: its header alone takes {header} bytes, found {len(data):,}.")
-    magic = (0, 0, _UNSIGNED_BYTE, dimensions)
-    if tuple(data[:4]) != magic:
+    if data[:4] != magic:
         raise InputError(
             f"{path} does not begin like an idx file of unsigned bytes in {dimensions} dimensions: "
-            f"expected {bytes(magic).hex()}, found {data[:4].hex()}."
+            f"expected {magic.hex()}, found {data[:4].hex()}."
         )
     shape = struct.unpack(f">{dimensions}I", data[4:header])
     expected = header + math.prod(shape)
@@ -88,13 +86,3 @@ def read_idx(path: Path, dimensions: int) -> np.ndarray:
         fault = "is cut short" if len(data) < expected else "is too long"
         raise InputError(f"{path} {fault}: expected {expected:,} bytes for the shape {shape}, found {len(data):,}.")
     return np.frombuffer(data, dtype=np.uint8, offset=header).reshape(shape).copy()
-
-
-def _read(path: Path) -> bytes:
-    data = path.read_bytes()
-    if path.suffix != ".gz":
-        return data
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} ({len(data):,} bytes) is not a whole gzip file: {error}") from error

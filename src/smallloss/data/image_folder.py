@@ -1,16 +1,18 @@
 """A folder of pictures, one subfolder per class, with or without train, val and test above them."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from smallloss.data.columns import Table
 from smallloss.data.dataset import Dataset
 from smallloss.data.decode import is_picture
-from smallloss.data.picture_set import Listing, picture_dataset
+from smallloss.data.pictures import Listing, picture_dataset
 from smallloss.data.source import Source
+from smallloss.data.table_files import is_table
 from smallloss.errors import InputError
-from smallloss.files import place, printable
-from smallloss.words import counted, listed
+from smallloss.files import file_of, place, printable
+from smallloss.words import counted, listed, quoted
 
 _TRAIN = ("train", "training")
 _VALIDATION = ("val", "valid", "validation")
@@ -18,27 +20,19 @@ _TEST = ("test",)
 _SPLITS = {*_TRAIN, *_VALIDATION, *_TEST}
 _UNSEEN = (".", "__MACOSX")  # what is hidden, and what a Mac packs beside the files
 
-_Place = tuple[int, int]  # device and inode: the same folder by whatever name
-
 
 def load_image_folder(root: Path) -> Dataset:
     """Ids are paths from the root; a test (or else a val) subfolder beside train becomes the test set."""
     root = place(root)
     splits = _splits(root)
-    train_name = next((splits[name] for name in _TRAIN if name in splits), None)
-    _refuse_one_above(root if train_name is None else root / train_name)
-    if train_name is None:
-        train, notes = _find(root, root)
-        return picture_dataset(root.name, train, notes=notes)
-    train, notes = _find(root, root / train_name)
-    others, test = [splits[name] for name in (*_TEST, *_VALIDATION) if name in splits], None
-    if others:
-        test, said = _find(root, root / others[0])
-        notes += said
+    train = next((splits[name] for name in _TRAIN if name in splits), "")
+    others = [splits[name] for name in (*_TEST, *_VALIDATION) if name in splits]
+    found = [_find(root, root / name) for name in (train, *others[:1])]
+    notes = [note for _, said in found for note in said]
     notes += [f"The folder {name!r} is not used: {others[0]!r} is the test set." for name in others[1:]]
     more = [name for name in splits.values() if name.lower() not in _SPLITS]
     notes += [f"Not used, being neither train, val nor test: {listed(more, 5)}."] if more else []
-    return picture_dataset(root.name, train, test, notes)
+    return picture_dataset(root.name, *(listing for listing, _ in found), notes=notes)
 
 
 SOURCE = Source("a folder of pictures (a subfolder per class) or of idx files", load_image_folder, holds=Path.is_dir)
@@ -49,38 +43,32 @@ def _splits(root: Path) -> dict[str, str]:
 
     They are where there is no folder but splits, or where one to train on and one to test on both hold folders.
     """
-    folders, _ = _entries(root)
-    names = {entry.name.lower(): entry.name for entry in folders}
+    names = {name.lower(): name for name in _entries(root)[0]}
     parts = [[name for name in role if name in names] for role in (_TRAIN, (*_TEST, *_VALIDATION))]
     both = all(any(_entries(root / names[name])[0] for name in part) for part in parts)
     return names if parts[0] and (both or names.keys() <= _SPLITS) else {}
 
 
-def _refuse_one_above(folder: Path) -> None:
-    """As an archive is often unpacked: all classes inside one folder more."""
-    classes, _ = _entries(folder)
-    if len(classes) == 1 and _entries(classes[0].path)[0]:
-        raise InputError(
-            f"{folder} holds one folder only, {classes[0].name!r}, and its pictures would be of one class; if the "
-            f"folders inside it are the classes, give {classes[0].path}."
-        )
-
-
 def _find(root: Path, folder: Path) -> tuple[Listing, list[str]]:
     """Every picture below each class folder, and what is to be said of the rest."""
     classes, loose = _entries(folder)
-    if not classes and any(is_picture(entry.name) for entry in loose):
+    if not classes and any(map(is_picture, loose)):
         raise InputError(
             f"{folder} holds pictures but no class subfolders; "
             "put the pictures of each class in a subfolder named after it."
         )
+    if len(classes) == 1 and _entries(folder / classes[0])[0]:  # as an archive is often unpacked
+        raise InputError(
+            f"{folder} holds one folder only, {classes[0]!r}, and its pictures would be of one class; if the folders "
+            f"inside it are the classes, give {folder / classes[0]}."
+        )
     paths: list[str] = []
     labels: list[str] = []
-    strangers, empty = [entry.path for entry in loose], []
-    above = {_place(root), _place(folder), *(_place(entry.path) for entry in classes)}
-    for entry in classes:
+    strangers, empty = [str(folder / name) for name in loose], []
+    above = {_place(root), _place(folder), *(_place(folder / name) for name in classes)}
+    for name in classes:
         # A link back up, or into another class, is not followed: it would give pictures a label of others.
-        below, label = list(_walk(entry.path, set(above))), printable(entry.name)
+        below, label = list(_walk(folder / name, set(above))), printable(name)
         found = [path for path in below if is_picture(path)]
         strangers += [path for path in below if not is_picture(path)]
         paths += found
@@ -104,38 +92,49 @@ def _find(root: Path, folder: Path) -> tuple[Listing, list[str]]:
 
 def pictures_below(root: Path) -> tuple[list[str], list[str]]:
     """Ids, which are paths from the root, and files of every picture below it, whatever the folders are named."""
-    files = [path for path in _walk(str(root), {_place(root)}) if is_picture(path)]
+    files = [path for path in _walk(root, {_place(root)}) if is_picture(path)]
     return [_id(root, path) for path in files], files
 
 
-def _walk(folder: str, seen: set[_Place]) -> Iterator[str]:
+def picture_files(source: Path, ids: Sequence[str]) -> list[Path]:
+    """Where the picture of each id is; empty if the source has no files of pictures."""
+    if source.is_dir():
+        outside = [id for id in ids if id.startswith("/") or ".." in id.split("/")]
+        if outside:
+            raise InputError(
+                f"The id {quoted(outside[0])} points outside {source}, so it is not from a folder of pictures."
+            )
+        return [file_of(source, id) for id in ids] if all(map(is_picture, ids)) else []
+    table = Table.read(source) if is_table(source) else None
+    if table is None or table.path_column is None:
+        return []
+    cells = table.arrow.column(table.path_column).to_pylist()
+    cell_of = dict(zip(cells if table.id is None else table.ids(), cells, strict=True))
+    return [file_of(source.parent, cell_of.get(id) or "") for id in ids]
+
+
+def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[str]:
     """The files below a folder in a fixed order; links are followed, each folder is entered once."""
-    folders, files = _entries(folder)
-    yield from (entry.path for entry in files)
-    for entry in folders:
-        place = _place(entry.path)
-        if place not in seen:
-            seen.add(place)
-            yield from _walk(entry.path, seen)
+    for above, folders, names in os.walk(folder, followlinks=True):
+        yield from (f"{above}{os.sep}{name}" for name in _shown(names))
+        below = {_place(above, name): name for name in reversed(_shown(folders))}
+        folders[:] = sorted(name for place, name in below.items() if place not in seen)
+        seen |= below.keys()
 
 
-def _entries(folder: str | Path) -> tuple[list[os.DirEntry[str]], list[os.DirEntry[str]]]:
-    """(folders, everything else), by name, hidden ones left out."""
-    with os.scandir(folder) as entries:
-        shown = sorted((entry for entry in entries if not entry.name.startswith(_UNSEEN)), key=lambda entry: entry.name)
-    folders = [entry for entry in shown if _is_folder(entry)]
-    return folders, [entry for entry in shown if not _is_folder(entry)]
+def _entries(folder: Path) -> tuple[list[str], list[str]]:
+    """The names of the folders in it, and of everything else."""
+    _, folders, names = next(os.walk(folder), ("", [], []))
+    return _shown(folders), _shown(names)
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link to itself
-        return False
+def _shown(names: list[str]) -> list[str]:
+    return sorted(name for name in names if not name.startswith(_UNSEEN))
 
 
-def _place(folder: str | Path) -> _Place:
-    facts = Path(folder).stat()
+def _place(*parts: str | Path) -> tuple[int, int]:
+    """Device and inode: the same folder by whatever name."""
+    facts = Path(*parts).stat()
     return facts.st_dev, facts.st_ino
 
 

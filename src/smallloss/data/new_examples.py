@@ -1,6 +1,5 @@
 """New examples, to be predicted; and how those of a run became what its network sees, to make them alike."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -10,10 +9,10 @@ import numpy as np
 
 from smallloss.data.arrays import read_inputs
 from smallloss.data.columns import Table
-from smallloss.data.dataset import Dataset
+from smallloss.data.dataset import Dataset, shape_of_one
 from smallloss.data.decode import Source, is_picture
-from smallloss.data.features import table_features
 from smallloss.data.image_folder import pictures_below
+from smallloss.data.table_files import is_table
 from smallloss.errors import InputError
 from smallloss.files import place
 from smallloss.words import listed
@@ -44,55 +43,35 @@ def load_new(path: Path, kind: str, *, described: bool) -> NewExamples:
 
     described: rows and texts are left as a table, for what describes them is learnt from the data of the run.
     """
+    give = f"give {_WANTED[kind]}"
     if not path.exists():
-        raise InputError(f"There is nothing at {path} to predict; give {_WANTED[kind]}.")
+        raise InputError(f"There is nothing at {path} to predict; {give}.")
     if path.is_dir() or is_picture(path.name):
-        new = _pictures(path, kind)
-    elif path.suffix.lower() in (".npy", ".npz"):
-        new = _arrays(path)
-    elif path.suffix.lower() in (".csv", ".parquet"):
-        new = _rows(path, kind, described=described)
+        if kind != "pictures":
+            raise InputError(f"{path} holds pictures, but the run was not made from pictures; {give}.")
+        new = NewExamples(*pictures_below(place(path))) if path.is_dir() else NewExamples([path.name], [str(path)])
+    elif is_table(path) and kind != "features":
+        new = _rows(Table.read(path), kind, described)
+    elif is_table(path) or path.suffix.lower() in (".npy", ".npz"):
+        inputs, ids = read_inputs(path)
+        new = NewExamples(ids or [str(row) for row in range(len(inputs) if inputs.ndim else 0)], inputs=inputs)
     else:
-        raise InputError(f"{path} is of an unknown kind; give {_WANTED[kind]}.")
+        raise InputError(f"{path} is of an unknown kind; {give}.")
     if not len(new):
-        raise InputError(f"{path} holds no example to predict; give {_WANTED[kind]}.")
+        raise InputError(f"{path} holds no example to predict; {give}.")
     return new
 
 
-def _pictures(path: Path, kind: str) -> NewExamples:
-    if kind != "pictures":
-        raise InputError(f"{path} holds pictures, but the run was not made from pictures; give {_WANTED[kind]}.")
-    if path.is_dir():
-        ids, files = pictures_below(place(path))
-        return NewExamples(ids, files)
-    return NewExamples([path.name], [os.fspath(path)])
-
-
-def _arrays(path: Path) -> NewExamples:
-    inputs, ids = read_inputs(path, "x", "X", "inputs", "features", "images")
-    return NewExamples(ids or _numbers(len(inputs) if inputs.ndim else 0), inputs=inputs)
-
-
-def _numbers(n: int) -> list[str]:
-    return [str(row) for row in range(n)]
-
-
-def _rows(path: Path, kind: str, *, described: bool) -> NewExamples:
-    table = Table.read(path)
-    ids = table.ids() or _numbers(len(table))
+def _rows(table: Table, kind: str, described: bool) -> NewExamples:
     if described:
-        return NewExamples(ids, table=table)
-    if kind == "features":
-        return NewExamples(ids, inputs=table_features(table))
-    there = listed(table.names)
-    if kind == "pictures":
-        if table.picture_column is None:
-            raise InputError(f"{path} has no column of paths of pictures; name it path. It has {there}.")
-        sources, ids = table.pictures(table.picture_column)
-        return NewExamples(ids, sources)
-    if not table.text_columns:
-        raise InputError(f"{path} has no column of texts; it has {there}.")
-    return NewExamples(ids, inputs=table.texts(table.text_columns))
+        return NewExamples(table.ids(), table=table)
+    if kind == "pictures" and table.picture_column is not None:
+        files, ids = table.pictures(table.picture_column)
+        return NewExamples(ids, files)
+    if kind == "text" and table.text_columns:
+        return NewExamples(table.ids(), inputs=table.texts(table.text_columns))
+    lacks = "paths of pictures; name it path" if kind == "pictures" else "texts"
+    raise InputError(f"{table.where} has no column of {lacks}. It has {listed(table.names)}.")
 
 
 @dataclass(frozen=True)
@@ -116,19 +95,12 @@ class Seen:
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Seen":
-        _, *shape = dataset.as_they_came.shape
+        notes = dataset.notes if dataset.original is None else dataset.notes[-1:]
         return cls(
-            classes=dataset.classes,
-            kind=dataset.kind,
-            in_shape=dataset.in_shape,
-            came=(shape[2], shape[0], shape[1]) if dataset.as_they_came.ndim == 4 else tuple(shape),
-            featured=dataset.original is not None,
-            mean=tuple(dataset.mean.tolist()),
-            std=tuple(dataset.std.tolist()),
-            white=dataset.white,
-            values=dataset.values,
-            notes=dataset.notes if dataset.original is None else dataset.notes[-1:],
-        )
+            dataset.classes, dataset.kind, dataset.in_shape, came=shape_of_one(dataset.as_they_came),
+            featured=dataset.original is not None, mean=tuple(dataset.mean.tolist()), std=tuple(dataset.std.tolist()),
+            white=dataset.white, values=dataset.values, notes=notes,
+        )  # fmt: skip
 
     @classmethod
     def from_dict(cls, facts: dict[str, Any]) -> "Seen":

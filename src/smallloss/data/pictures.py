@@ -1,4 +1,4 @@
-"""Files of pictures become one uint8 array: decoded in parallel, in memory or mapped, the unreadable ones listed."""
+"""Pictures become a `Dataset`: decoded in parallel, in memory or mapped, those that cannot be read listed."""
 
 import hashlib
 import json
@@ -9,21 +9,23 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Lock, local
 
 import numpy as np
 from PIL import Image
 
 from smallloss import files
 from smallloss.data import decode
+from smallloss.data.arrays import from_arrays
+from smallloss.data.dataset import Dataset, Unreadable, require_classes
 from smallloss.data.decode import Source
 from smallloss.errors import InputError
-from smallloss.files import read_npy
+from smallloss.words import listed
 
 MEMORY_BUDGET = 2 << 30  # bytes; a larger set is kept on disk and mapped
 _SAMPLE = 1000  # heads looked at to choose the input size
@@ -31,8 +33,17 @@ _SMALLEST, _LARGEST = 32, 96
 _CHUNK = 64
 _PER_HELPER = 1000  # with fewer pictures a helper costs more than it brings
 
-_Answer = tuple[bytes, dict[int, str], bool]
-_Decoder = Callable[[list[Source]], _Answer]
+_Answer = tuple[bytes, dict[int, str]]  # the pixels, zeros where there are none; why, by position
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Pictures before they are read: where each is, its id, its label and, where known, its true label."""
+
+    sources: Sequence[Source]
+    ids: Sequence[str]
+    labels: Sequence[str]
+    true_labels: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +64,57 @@ class Target:
 
     def shape(self, n: int) -> tuple[int, int, int, int]:
         return n, self.size, self.size, 1 if self.gray else 3
+
+
+def picture_dataset(name: str, train: Listing, test: Listing | None = None, *, notes: Sequence[str] = ()) -> Dataset:
+    """Read the pictures; the test part gets the size and the channels of the training part."""
+    require_classes(np.array(train.labels), name)
+    target, said = choose_target(train.sources)
+    pictures = read_pictures(train.sources, target)
+    labels, truth, tested = _labels(train, pictures, name), train.true_labels, None
+    require_classes(np.array(labels), name)
+    if test is not None:
+        seen = read_pictures(test.sources, target)
+        tested = seen.inputs, _labels(test, seen, f"{name} test")
+    truth = None if truth is None else [truth[i] for i in pictures.readable]
+    dataset = from_arrays(pictures.inputs, labels, name=name, true_labels=truth, test=tested)
+    dataset = _as_listed(dataset, train, pictures)
+    notes = [said, *notes, *dataset.notes]
+    if test is not None and dataset.test is not None:
+        part = _as_listed(dataset.test, test, seen)
+        notes, dataset = [*notes, *part.notes], replace(dataset, test=part)
+    return replace(dataset, notes=tuple(notes))
+
+
+def _labels(listing: Listing, pictures: Pictures, where: str) -> list[str]:
+    """Of those that can be read."""
+    if not len(pictures.readable):
+        position, reason = next(iter(pictures.unreadable.items()))
+        raise InputError(
+            f"None of the {len(listing.ids):,} pictures of {where} can be read; the first, "
+            f"{listing.ids[position]!r}: {reason}."
+        )
+    return [listing.labels[i] for i in pictures.readable]
+
+
+def _as_listed(dataset: Dataset, listing: Listing, pictures: Pictures) -> Dataset:
+    """With ids and places of the pictures that were read, and what is to be said of the others."""
+    before = np.searchsorted(pictures.readable, list(pictures.unreadable)).tolist()
+    unreadable = {
+        listing.ids[i]: Unreadable(reason, listing.labels[i], row)
+        for (i, reason), row in zip(pictures.unreadable.items(), before, strict=True)
+    }
+    notes = []
+    if unreadable:
+        first, one = next(iter(unreadable.items()))
+        notes.append(
+            f"{len(unreadable):,} of the {len(listing.ids):,} pictures of {dataset.name} cannot be read and are not "
+            f"judged; the first is {first!r} ({one.reason})."
+        )
+    if lost := sorted({one.label for one in unreadable.values()} - set(dataset.classes)):
+        notes.append(f"No picture of the class {listed(lost, 5)} can be read.")
+    ids, sources = ([one[i] for i in pictures.readable] for one in (listing.ids, listing.sources))
+    return replace(dataset, ids=ids, sources=sources, unreadable=unreadable, notes=tuple(notes))
 
 
 def choose_target(sources: Sequence[Source]) -> tuple[Target, str]:
@@ -76,82 +138,52 @@ def choose_target(sources: Sequence[Source]) -> tuple[Target, str]:
     return Target(size, all_gray), f"Pictures are resized and centre-cropped to {size} x {size}: {looked}."
 
 
-def read_pictures(
-    sources: Sequence[Source], target: Target, *, keep_gray: bool = False, budget: int | None = None
-) -> tuple[Pictures, Target]:
-    """Decode them all. A gray target becomes RGB when a picture with colours turns up, unless told to `keep_gray`.
-
-    What takes more bytes than the `budget` is kept in the user's cache and mapped.
-    """
-
-    def read(target: Target, *, all_gray: bool) -> tuple[np.ndarray, dict[int, str]]:
-        def fill(inputs: np.ndarray) -> dict[int, str]:
-            return _decode_into(inputs, sources, target, all_gray)
-
-        shape = target.shape(len(sources))
-        if np.prod(shape, dtype=np.int64) > (MEMORY_BUDGET if budget is None else budget):
-            return _kept(sources, shape, fill)
+def read_pictures(sources: Sequence[Source], target: Target) -> Pictures:
+    """Decode them all. What takes more bytes than the budget is kept in the user's cache and mapped."""
+    shape = target.shape(len(sources))
+    if math.prod(shape) > MEMORY_BUDGET:
+        inputs, reasons = _kept(sources, target)
+    else:
         inputs = np.empty(shape, np.uint8)
-        return inputs, fill(inputs)
-
-    try:
-        inputs, reasons = read(target, all_gray=target.gray and not keep_gray)
-    except _ColourError:
-        target = Target(target.size, gray=False)
-        inputs, reasons = read(target, all_gray=False)
+        reasons = _decode_into(inputs, sources, target)
     readable = _readable(len(sources), reasons)
-    return Pictures(inputs[: len(readable)], readable, reasons), target
+    return Pictures(inputs[: len(readable)], readable, reasons)
 
 
-class _ColourError(Exception):
-    """A picture is not gray where all should be."""
-
-
-def _decode_into(inputs: np.ndarray, sources: Sequence[Source], target: Target, all_gray: bool) -> dict[int, str]:
+def _decode_into(inputs: np.ndarray, sources: Sequence[Source], target: Target) -> dict[int, str]:
     """Fill the first rows of `inputs` with the readable pictures, in this process and its helpers: the reasons by
     position.
 
     Processes, not threads: most of the time of a small picture is Python's, which threads only take turns at.
     """
-    starts = deque(range(0, len(sources), _CHUNK))
-    reasons: dict[int, str] = {}
-    coloured = False
-
-    def drain(answer: _Decoder) -> None:
-        nonlocal coloured
-        while True:
-            try:
-                start = starts.popleft()
-            except IndexError:
-                return
-            try:
-                pixels, problems, is_gray = answer(list(sources[start : start + _CHUNK]))
-            except (OSError, EOFError):
-                starts.append(start)  # this helper is lost; its chunk is for another
-                return
-            rows = inputs[start : start + _CHUNK]
-            rows[...] = np.frombuffer(pixels, np.uint8).reshape(rows.shape)
-            reasons.update({start + position: reason for position, reason in problems.items()})
-            if all_gray and not is_gray:
-                coloured = True
-                starts.clear()
+    alone, own = Lock(), local()
 
     def here(chunk: list[Source]) -> _Answer:
-        return decode.decode_all(chunk, target.size, gray=target.gray)
+        with alone:  # to ignore warnings is not for several threads at once
+            return decode.decode_all(chunk, target.size, gray=target.gray)
 
+    def work(start: int) -> dict[int, str]:
+        chunk, rows = list(sources[start : start + _CHUNK]), inputs[start : start + _CHUNK]
+        try:
+            pixels, problems = own.answer(chunk)
+        except (OSError, EOFError):  # this helper is lost
+            own.answer = here
+            pixels, problems = here(chunk)
+        rows[...] = np.frombuffer(pixels, np.uint8).reshape(rows.shape)
+        return {start + position: reason for position, reason in problems.items()}
+
+    reasons: dict[int, str] = {}
     with ExitStack() as stack:
-        helpers = [stack.enter_context(_helper(target)) for _ in range(_helper_count(sources))]
-        threads = stack.enter_context(ThreadPoolExecutor(max(len(helpers), 1)))
-        stack.callback(starts.clear)  # after an interruption the threads end with the chunk in hand
-        waiting = [threads.submit(drain, helper) for helper in helpers]
-        drain(here)
-        for one in waiting:
-            one.result()
-        drain(here)
-    if coloured:
-        raise _ColourError
-    _close_gaps(inputs, reasons)
-    return dict(sorted(reasons.items()))
+        decoders = [here, *(stack.enter_context(_helper(target)) for _ in range(_helper_count(sources)))]
+        threads = ThreadPoolExecutor(len(decoders), initializer=lambda: setattr(own, "answer", decoders.pop()))
+        stack.callback(threads.shutdown, cancel_futures=True)  # an interruption waits for the chunks in hand alone
+        for found in threads.map(work, range(0, len(sources), _CHUNK)):
+            reasons |= found
+    keep = _readable(len(inputs), reasons)
+    for start in range(0, len(keep) if reasons else 0, 4096):  # in place: a second copy might not fit
+        rows = keep[start : start + 4096]
+        inputs[start : start + len(rows)] = inputs[rows]
+    return reasons
 
 
 def _helper_count(sources: Sequence[Source]) -> int:
@@ -163,7 +195,7 @@ def _helper_count(sources: Sequence[Source]) -> int:
 
 
 @contextmanager
-def _helper(target: Target) -> Iterator[_Decoder]:
+def _helper(target: Target) -> Iterator[Callable[[list[Source]], _Answer]]:
     """A second process that decodes. Started as a program of its own: a fork would copy a process with threads,
     and a spawn would run the user's script again."""
     command, pipe = [sys.executable, "-P", decode.__file__], subprocess.PIPE
@@ -176,13 +208,11 @@ def _helper(target: Target) -> Iterator[_Decoder]:
         question = {"sources": chunk, "size": target.size, "gray": target.gray}
         requests.write(json.dumps([question, Image.MAX_IMAGE_PIXELS]).encode() + b"\n")
         requests.flush()
-        head = replies.readline()
-        length = int(np.prod(target.shape(len(chunk))))
+        head, length = replies.readline(), math.prod(target.shape(len(chunk)))
         pixels = replies.read(length) if head else b""
         if len(pixels) != length:
             raise EOFError("the helper ended")
-        problems, all_gray = json.loads(head)
-        return pixels, {int(position): reason for position, reason in problems.items()}, all_gray
+        return pixels, _by_position(head)
 
     try:
         yield answer
@@ -191,30 +221,23 @@ def _helper(target: Target) -> Iterator[_Decoder]:
         process.communicate()
 
 
-def _close_gaps(inputs: np.ndarray, reasons: dict[int, str]) -> None:
-    """Move the readable pictures to the front, in place: a second copy might not fit."""
-    if not reasons:
-        return
-    keep = _readable(len(inputs), reasons)
-    for start in range(0, len(keep), 4096):
-        rows = keep[start : start + 4096]
-        inputs[start : start + len(rows)] = inputs[rows]
+def _by_position(reasons: str | bytes) -> dict[int, str]:
+    """JSON has no keys but texts."""
+    return {int(position): reason for position, reason in json.loads(reasons).items()}
 
 
 def _readable(n: int, reasons: dict[int, str]) -> np.ndarray:
-    return np.setdiff1d(np.arange(n), np.fromiter(reasons, np.int64, len(reasons)))
+    return np.delete(np.arange(n), list(reasons))
 
 
-def _kept(
-    sources: Sequence[Source], shape: tuple[int, ...], fill: Callable[[np.ndarray], dict[int, str]]
-) -> tuple[np.ndarray, dict[int, str]]:
-    """A mapped file in the cache, and the reasons, found there or made by `fill`. Its name tells the files (path,
-    length, time of change) and the shape they become; it has it once it is whole and the reasons are there."""
+def _kept(sources: Sequence[Source], target: Target) -> tuple[np.ndarray, dict[int, str]]:
+    """A mapped file in the cache, and the reasons, found there or decoded. Its name tells the files (path, length, time
+    of change) and the shape they become; it has it once it is whole and the reasons are there."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "smallloss" / "pictures"
+    shape = target.shape(len(sources))
     digest = hashlib.sha256(f"1 {shape}".encode())
-    here = f"{Path.cwd()}{os.sep}"
     for source in sources:
-        digest.update(_mark(source, here))
+        digest.update(_mark(source))
     array = folder / f"{digest.hexdigest()[:32]}.npy"
     facts = array.with_suffix(".json")
     if not (array.is_file() and facts.is_file()):
@@ -225,21 +248,16 @@ def _kept(
                 f"The decoded pictures take {needed / 2**30:.1f} GiB, and {folder} has {free / 2**30:.1f} GiB left; "
                 "make room, or set XDG_CACHE_HOME to a folder with more."
             )
-        handle, name = tempfile.mkstemp(suffix=".tmp", dir=folder)
-        os.close(handle)
-        try:
-            mapped = np.lib.format.open_memmap(name, mode="w+", dtype=np.uint8, shape=shape)
-            reasons = fill(mapped)
+        with tempfile.TemporaryDirectory(dir=folder) as beside:
+            whole = Path(beside) / array.name
+            mapped = np.lib.format.open_memmap(whole, mode="w+", dtype=np.uint8, shape=shape)
+            files.write_json(facts, _decode_into(mapped, sources, target))
             mapped.flush()
-            files.write_json(facts, {str(position): reason for position, reason in reasons.items()})
-            Path(name).replace(array)
-        finally:
-            Path(name).unlink(missing_ok=True)
-    known = json.loads(facts.read_text(encoding="utf-8"))
-    return read_npy(array, mapped=True), {int(position): reason for position, reason in known.items()}
+            whole.replace(array)
+    return files.read_npy(array, mapped=True), _by_position(facts.read_text(encoding="utf-8"))
 
 
-def _mark(source: Source, here: str) -> bytes:
+def _mark(source: Source) -> bytes:
     """Plain text and one call to the system: with a Path, 100,000 marks take as long as a quarter of the decoding."""
     if isinstance(source, bytes):
         return hashlib.sha256(source).digest()
@@ -248,5 +266,4 @@ def _mark(source: Source, here: str) -> bytes:
         state = f"{facts.st_size} {facts.st_mtime_ns}"
     except (OSError, ValueError):
         state = "missing"
-    place = source if source.startswith(os.sep) else here + source
-    return f"{place}\0{state}\0".encode(errors="surrogateescape")
+    return f"{os.path.abspath(source)}\0{state}\0".encode(errors="surrogateescape")  # noqa: PTH100

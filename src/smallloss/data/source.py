@@ -1,6 +1,6 @@
 """DATA on the command line, and in `load`: one string names where the examples come from.
 
-Each source stands in its own file of this package, with a `SOURCE` that says what it takes; it is found there.
+Each source stands in its own file of this package, with a `Source` that says what it takes; it is found there.
 """
 
 import pkgutil
@@ -42,18 +42,23 @@ def load(spec: str | Path, *, labels: str | Path | None = None, label: str | Non
     """
     if not str(spec):
         raise InputError(f"DATA is empty; it is one of: {known()}.")
-    source, given = _find(spec), {"label": label, "labels": labels}
+    source, where = find(spec)
     options = () if source is None else source.options
     if labels is not None and "labels" not in options:
         raise InputError(f"--labels {labels} goes with a .npy file of inputs; {spec} brings its own labels.")
     if label is not None and "label" not in options:
         raise InputError(f"--label {label} names a column of a table; {spec} is not a table.")
+    there = not isinstance(where, Path) or where.exists()
     if source is None:
-        path = Path(spec).expanduser()
-        missing = f"There is no file or folder {'at' if len(path.parts) > 1 else 'here named'} {spec}"
-        fault = f"{spec} is of an unknown kind" if path.exists() else missing
-        raise InputError(f"{fault}; DATA is one of: {known()}.")
-    return source.load(*_place(source, spec), **{name: given[name] for name in options})
+        missing = f"There is no file or folder {'at' if len(Path(spec).parts) > 1 else 'here named'} {spec}"
+        raise InputError(f"{f'{spec} is of an unknown kind' if there else missing}; DATA is one of: {known()}.")
+    if source.kind and not there:
+        raise InputError(
+            f"There is no {source.kind} at {where}: nothing is there. "
+            "Put the official files there, or give the path where they are; nothing is fetched for you."
+        )
+    given = {"label": label, "labels": labels}
+    return source.load(*([] if where is None else [where]), **{name: given[name] for name in options})
 
 
 @cache
@@ -73,41 +78,31 @@ def known() -> str:
 
 def place_of(spec: str | Path) -> str:
     """DATA as it is found from any folder."""
-    source, path = _find(spec), Path(spec).expanduser()
-    if source is not None and source.needs and source.is_place and source.kind == str(spec).partition(":")[0]:
-        return f"{source.kind}:{place(str(spec).partition(':')[2])}"
-    return str(place(path)) if path.exists() else str(spec)
+    _, where = find(spec)
+    if not isinstance(where, Path):
+        return str(spec)
+    kind, _, rest = str(spec).partition(":")
+    return f"{kind}:{place(where)}" if rest and Path(rest).expanduser() == where else str(place(where))
 
 
 def is_here(spec: str) -> bool:
     """Can it be loaded without fetching anything?"""
-    source = _find(spec)
-    brought = source is not None and source.kind == spec and not source.needs
-    return brought or Path(spec.partition(":")[2] or spec).exists()
+    _, where = find(spec)
+    return where is None or Path(where).exists()
 
 
-def _find(spec: str | Path) -> Source | None:
+def find(spec: str | Path) -> tuple[Source | None, Path | str | None]:
+    """The source that takes it, and what that loads: a path, a name that is none, or nothing."""
     kind, _, rest = str(spec).partition(":")
+    for source in sources():
+        if source.kind == kind and not source.needs and not rest:
+            return source, None
+        if source.kind == kind and source.needs:
+            if not rest:
+                raise InputError(f"{kind} needs {source.needs}: write {source.words}.")
+            return source, Path(rest).expanduser() if source.is_place else rest
     path = Path(spec).expanduser()
-    named = (source for source in sources() if source.kind == kind and (source.needs or not rest))
-    files = (source for source in sources() if path.suffix.lower() in source.endings and not path.is_dir())
-    folders = (source for source in sources() if path.is_dir() and source.holds and source.holds(path))
-    return next((source for group in (named, files, folders) for source in group), None)
-
-
-def _place(source: Source, spec: str | Path) -> tuple[str | Path, ...]:
-    """What `load` is called with."""
-    kind, _, rest = str(spec).partition(":")
-    if kind != source.kind:
-        return (Path(spec).expanduser(),)
-    if not source.needs:
-        return ()
-    if not rest:
-        raise InputError(f"{kind} needs {source.needs}: write {source.words}.")
-    path = Path(rest).expanduser()
-    if source.is_place and not path.exists():
-        raise InputError(
-            f"There is no {kind} at {path}: nothing is there. "
-            "Put the official files there, or give the path where they are; nothing is fetched for you."
-        )
-    return (path if source.is_place else rest,)
+    for source in sources():
+        if source.holds is not None and source.holds(path) if path.is_dir() else path.suffix.lower() in source.endings:
+            return source, path
+    return None, path

@@ -1,64 +1,52 @@
 """Tables as files: csv and parquet, read by column name and written atomically."""
 
 import csv
-import math
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute as pc
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
 
 from smallloss import files
 from smallloss.errors import InputError
 from smallloss.files import require_file
 
-_NEVER_SEEN = {"", "nan", "null", "none", "na"}
+MISSING = ["", "nan", "null", "none", "na", "n/a", "?"]
 CLEANLAB = ("is_label_issue", "label_score", "given_label", "predicted_label")  # first in examples.csv too
 EXPORTED = ("id", "label", "given_label", "weight", "split", "reason")  # in every table that `export` writes
 _LONGEST_ROW = 1 << 26  # bytes
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
-def read_table(path: str | Path) -> Any:
+def read_table(path: str | Path) -> pa.Table:
     """A csv file (all columns text, empty cells null) or a parquet file as an Arrow table.
 
     In a csv that `export` wrote, every text is again what it was before it was defused.
     """
     path = require_file(path, "table")
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    ending = path.suffix.lower()
+    require_ending(path)
     try:
-        if ending == ".parquet":
-            table = _without_views(parquet.read_table(path, partitioning=None))
-        elif ending == ".csv":
-            table = _read_csv(path)
-        else:
-            raise InputError(f"{path} is neither .csv nor .parquet; give the table in one of these.")
+        table = _read_csv(path) if path.suffix.lower() == ".csv" else parquet.read_table(path, partitioning=None)
     except (pa.ArrowException, OSError) as error:
         advice = "; save it in UTF-8" if "UTF8" in str(error) else ""
-        raise InputError(f"{path} cannot be read as a {ending[1:]} file: {error}{advice}") from error
+        raise InputError(f"{path} cannot be read as a {path.suffix[1:].lower()} file: {error}{advice}") from error
     for name in table.column_names:
         if table.column_names.count(name) > 1:
             raise InputError(f"{path} has more than one column named {name!r}; rename one of them.")
-    return table
-
-
-def _without_views(table: Any) -> Any:
-    """Texts and bytes in the layouts that all of Arrow can work with; other tools also write views."""
-    import pyarrow as pa
-
+    # Other tools also write texts and bytes in layouts that not all of Arrow can work with.
     plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
     fields = [field.with_type(plain.get(str(field.type), field.type)) for field in table.schema]
     return table.cast(pa.schema(fields, table.schema.metadata))
 
 
-def _read_csv(path: Path) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
+def _read_csv(path: Path) -> pa.Table:
     header = read_rows(path, limit=1)[0]
     faulty: list[Any] = []
 
@@ -68,14 +56,13 @@ def _read_csv(path: Path) -> Any:
 
     table = arrow_csv.read_csv(
         path,
-        read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_LONGEST_ROW),  # threads do not number rows
-        parse_options=arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
-        convert_options=arrow_csv.ConvertOptions(
-            column_types={name: pa.string() for name in header}, null_values=[""], strings_can_be_null=True
+        arrow_csv.ReadOptions(use_threads=False, block_size=_LONGEST_ROW),  # threads do not number rows
+        arrow_csv.ParseOptions(delimiter=_separator(path), newlines_in_values=True, invalid_row_handler=skip),
+        arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=True, null_values=[""]
         ),
     )
-    if faulty:
-        row = faulty[0]
+    for row in faulty:
         raise InputError(
             f"Row {row.number - 1} of {path} has {row.actual_columns} cells; the header names {row.expected_columns}."
         )
@@ -88,15 +75,12 @@ def columns_of_export(names: Iterable[str]) -> list[str]:
 
     All of them together tell one from a user's own table, whatever was put beside them since.
     """
-    there = set(names)
-    ours = (*EXPORTED, "audit_answer")  # the last where a person was asked
-    return [name for name in ours if name in there] if there.issuperset(EXPORTED) else []
+    ours = [name for name in names if name in (*EXPORTED, "audit_answer")]  # the last where a person was asked
+    return ours if set(ours).issuperset(EXPORTED) else []
 
 
 def _undefused(table: Any) -> Any:
     """The inverse of `defuse`, for every cell and every name of a column."""
-    import pyarrow as pa
-    from pyarrow import compute as pc
 
     def undone(texts: Any) -> Any:
         return pc.replace_substring_regex(texts, pattern=rf"^'({_FORMULA.pattern})", replacement=r"\1")
@@ -106,60 +90,63 @@ def _undefused(table: Any) -> Any:
 
 def read_rows(path: Path, limit: int | None = None) -> list[list[str]]:
     """The rows of a csv file as text, empty lines left out."""
-    rows: list[list[str]] = []
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            for row in csv.reader(file, strict=True):
-                if row:
-                    rows.append(row)
-                if len(rows) == limit:
-                    break
+            rows = list(islice(filter(None, csv.reader(file, delimiter=_separator(path), strict=True)), limit))
     except UnicodeDecodeError as error:
         raise InputError(f"{path} cannot be read as a csv file in UTF-8: {error}; save it in UTF-8") from error
     except csv.Error as error:
-        _refuse_separator(path)
         raise InputError(f"{path} cannot be read as a csv file in UTF-8: {error}") from error
     if not rows:
         raise InputError(f"{path} is empty.")
-    if len(rows[0]) == 1:
-        _refuse_separator(path)
     return rows
 
 
-def _refuse_separator(path: Path) -> None:
+def _separator(path: Path) -> str:
+    """A comma, or the semicolon or tab that stands in the first line instead."""
     with path.open(encoding="utf-8-sig") as file:
-        header = file.readline().rstrip("\n")
-    bare = re.sub('"[^"]*"', "", header)  # what stands between cells, and cells without quotes
-    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
-        if separator in bare and "," not in bare:
-            raise InputError(f"The cells of {path} are separated by {name} ({header!r}); save it with commas.")
+        bare = re.sub('"[^"]*"', "", file.readline())  # what stands between cells, and cells without quotes
+    return next((one for one in (",", ";", "\t") if one in bare), ",")
+
+
+def numbers_in(column: Any) -> np.ndarray | None:
+    """Numbers, booleans and dates (in days), also where they are written as text, as float64, NaN where one is missing.
+
+    None if a cell is neither one nor a word for a missing one.
+    """
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    cells = trimmed(column) if is_text(kind) else column.cast(kind)
+    for time in (None, pa.timestamp("us"), pa.timestamp("us", "UTC")):
+        try:
+            plain = cells if time is None else cells.cast(time, safe=False).cast(pa.int64())
+            numbers = np.array(plain.cast(pa.float64(), safe=False).to_numpy())
+            return numbers if time is None else numbers / 86_400e6
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            continue
+    return None
+
+
+def trimmed(column: Any) -> Any:
+    """Texts without the blanks around them, null where they say that something is missing."""
+    texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    missing = pc.is_in(pc.utf8_lower(texts), value_set=pa.array(MISSING))
+    return pc.if_else(pc.fill_null(missing, True), pa.scalar(None, pa.string()), texts)
 
 
 def read_numbers(column: Any, name: str, path: str | Path) -> np.ndarray:
     """A column as float64. Empty cells and NaN are NaN, never seen; any other non-number is an error."""
-    import pyarrow as pa
-
-    try:
-        numbers: np.ndarray = column.cast(pa.float64()).to_numpy()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        numbers = np.array([np.inf])
-    if np.isinf(numbers).any():  # cell by cell, to say which one it is, or to find that all are well after all
-        where = f"of column {name!r} in {path}"
-        cells = enumerate(column.to_pylist(), start=1)
-        numbers = np.array([_number(cell, f"Row {row} {where}") for row, cell in cells])
+    numbers = numbers_in(column)
+    if numbers is None:  # the first row that makes it so
+        rows = range(len(column))
+        odd = [bisect_left(rows, True, key=lambda row: numbers_in(column.slice(0, row + 1)) is None)]
+    else:
+        odd = np.flatnonzero(np.isinf(numbers)).tolist()
+    if numbers is None or odd:
+        raise InputError(
+            f"Row {odd[0] + 1} of column {name!r} in {path} is {column[odd[0]].as_py()!r}, which is not a finite "
+            "number; leave a cell empty where there is none."
+        )
     return numbers
-
-
-def _number(cell: Any, where: str) -> float:
-    if cell is None or (isinstance(cell, str) and cell.strip().lower() in _NEVER_SEEN):
-        return math.nan
-    try:
-        number = float(cell)
-    except (TypeError, ValueError):
-        number = math.inf
-    if math.isinf(number) or (isinstance(cell, str) and "_" in cell):
-        raise InputError(f"{where} is {cell!r}, which is not a finite number; leave a cell empty where there is none.")
-    return number
 
 
 def is_number(cell: str) -> bool:
@@ -173,17 +160,19 @@ def is_number(cell: str) -> bool:
 
 def column_values(column: Any) -> np.ndarray:
     """A column as it is, numbers in their own precision; a copy, to be written to."""
-    import pyarrow as pa
-
     if pa.types.is_string(column.type) or pa.types.is_null(column.type):
         return np.array(column.to_pylist(), dtype=object)
     return np.array(column.to_numpy())
 
 
+def is_text(kind: Any) -> bool:
+    """Of an Arrow type, be it of a dictionary."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
 def is_nested(kind: Any) -> bool:
     """Is a cell of this Arrow type a list, a record or bytes, and not one value?"""
-    import pyarrow as pa
-
     if isinstance(kind, pa.BaseExtensionType):  # a picture as a tensor is nested; a UUID is one value, in bytes
         return bool(pa.types.is_nested(kind.storage_type))
     return bool(pa.types.is_nested(kind) or "binary" in str(kind))  # binary, large_binary, binary_view, ...
@@ -195,51 +184,37 @@ def write_table(path: str | Path, columns: Mapping[str, Any]) -> Path:
     In csv a text, or the name of a column, that a spreadsheet would take for a formula gets a leading apostrophe;
     numbers never do.
     """
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-    from pyarrow import parquet
-
     path = Path(path)
     require_ending(path)
     sink = pa.BufferOutputStream()
-    if path.suffix == ".parquet":
-        parquet.write_table(pa.table({name: _arrow(values) for name, values in columns.items()}), sink)
+    texts = {name for name, one in columns.items() if isinstance(one, np.ndarray) and one.dtype.kind in "OU"}
+    table = pa.table({name: one.tolist() if name in texts else one for name, one in columns.items()})
+    if path.suffix.lower() == ".parquet":
+        parquet.write_table(table, sink)
     else:
-        arrow_csv.write_csv(
-            pa.table({defuse(name): _csv_column(name, values) for name, values in columns.items()}), sink
-        )
+        cells = [_csv_cells(name, table.column(name)) for name in table.column_names]
+        arrow_csv.write_csv(pa.table(cells, [defuse(name) for name in table.column_names]), sink)
     return files.write_bytes(path, sink.getvalue().to_pybytes())
 
 
+def is_table(path: str | Path) -> bool:
+    return Path(path).suffix.lower() in (".csv", ".parquet") and not Path(path).is_dir()
+
+
 def require_ending(path: Path) -> None:
-    """Refuse a table that could not be written, before there is work to lose."""
-    if path.suffix not in (".csv", ".parquet"):
-        raise InputError(f"{path} is neither .csv nor .parquet; tables are written as one of these.")
+    """Refuse a table that could not be read or written, before there is work to lose."""
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise InputError(f"{path} is neither .csv nor .parquet; a table is one of these.")
 
 
-def _arrow(values: Any) -> Any:
-    import pyarrow as pa
-
-    if isinstance(values, pa.ChunkedArray):
-        return values
-    return pa.array(values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "OU" else values)
-
-
-def _csv_column(name: str, values: Any) -> Any:
-    import pyarrow as pa
-
-    column = _arrow(values)
+def _csv_cells(name: str, column: Any) -> Any:
     if is_nested(column.type):
         raise InputError(f"The column {name!r} holds {column.type}, which a csv cannot hold; write a .parquet instead.")
-    if isinstance(column, pa.ChunkedArray):
-        column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        column = column.combine_chunks()
-    special = isinstance(column.type, pa.BaseExtensionType)  # a UUID: bytes that mean a text
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or special:
+    if is_text(column.type) or isinstance(column.type, pa.BaseExtensionType):  # a UUID: bytes that mean a text
         return pa.array([None if cell is None else defuse(str(cell)) for cell in column.to_pylist()], pa.string())
     if pa.types.is_floating(column.type):
-        return pa.array(column.to_numpy(zero_copy_only=False), from_pandas=True)  # NaN: an empty cell
-    return column
+        return pa.array(column.to_numpy(), from_pandas=True)  # NaN: an empty cell
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

@@ -1,16 +1,15 @@
 """What a person knows of the labels, in a file or as text: rates, a matrix, answers, losses recorded elsewhere."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from smallloss.criterion.labels import label_names
 from smallloss.criterion.transition import validate
-from smallloss.data.arrays import ids_named
 from smallloss.data.columns import LABEL, Table, find_column
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import by_spelling, is_number, read_numbers, read_rows, read_table
@@ -20,7 +19,7 @@ from smallloss.noise.answers import true_class
 from smallloss.words import listed, quoted
 
 _SCORE = ("score", "mean_loss", "loss")
-_EPOCH = re.compile(r"(loss|epoch)_?(\d+)")
+_EPOCH = re.compile(r"loss_?(\d+)")
 ANSWERS = ("right", "wrong", "none")
 Rates = float | dict[str, float]
 
@@ -34,66 +33,46 @@ def read_rates(text: str | Path, classes: Sequence[str]) -> tuple[Rates, np.ndar
     """
     said, path, spelled = str(text), Path(text), by_spelling(classes)
     if path.is_file():
-        return _from_file(path, classes, spelled)
-    if is_number(said):
+        rows = [
+            (f" in {where.lower()}", row["label"], row["noise_rate"], row.get("upper", ""))
+            for where, row in _rows(path, "label", "noise_rate")
+        ]
+    elif is_number(said):
         return float(said), None
-    if "=" not in said:
+    elif "=" in said:
+        rows = [("", *pair.rpartition("=")[::2], "") for pair in said.split(",")]
+    else:
         raise InputError(
             f"The noise rate {said!r} is neither a number, nor pairs such as cat=0.3,dog=0.2, nor a file that exists."
         )
     rates: dict[str, float] = {}
-    for label, _, rate in (part.rpartition("=") for part in said.split(",")):
-        _add(rates, _name(label, spelled), rate, "")
-    return rates, None
-
-
-def _from_file(
-    path: Path, classes: Sequence[str], spelled: Mapping[str, str]
-) -> tuple[dict[str, float], np.ndarray | None]:
-    header, rows = _rows(path)
-    rates: dict[str, float] = {}
     highest: dict[str, float] = {}
-    for number, cells in rows:
-        if len(cells) != len(header):
-            raise InputError(
-                f"Row {number} of {path} has {len(cells)} cells; a table of rates has a label and a rate, or a header "
-                "that names the columns label and noise_rate."
-            )
-        row = dict(zip(header, cells, strict=True))
-        name, upper = _name(row["label"], spelled), row.get("upper", "").strip()
-        _add(rates, name, row["noise_rate"], f" in {path}")
+    for where, label, rate, upper in rows:
+        name = next((spelled[spelling] for spelling in (label, label.strip()) if spelling in spelled), label.strip())
+        if name in rates:
+            raise InputError(f"The noise rate of {name!r}{where} is given twice; keep one of the two.")
+        if not is_number(rate):
+            raise InputError(f"The noise rate of {name!r}{where} is {rate!r}; it must be a number in [0, 1).")
         if upper and not (is_number(upper) and 0 <= float(upper) < 1):  # a selection would call it the rate
             raise InputError(
-                f"The upper of {name!r} in row {number} of {path} is {upper!r}; the upper end of a noise rate must be "
-                "a number in [0, 1), or empty where it is not known."
+                f"The upper of {name!r}{where} is {upper!r}; the upper end of a noise rate must be a number in [0, 1), "
+                "or empty where it is not known."
             )
-        if upper:
-            highest[name] = max(float(upper), rates[name])
+        rates[name] = float(rate)
+        highest |= {name: max(float(upper), rates[name])} if upper else {}
     if not highest:
         return rates, None
     return rates, np.array([highest.get(name, rates.get(name, 0.0)) for name in classes])
 
 
-def _rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The names of the columns, and the numbered rows below them; two columns need no names."""
-    rows = [(number, row) for number, row in enumerate(read_rows(path), 1) if any(cell.strip() for cell in row)]
-    header = [cell.strip().lower() for cell in rows[0][1]] if rows else []
-    if {"label", "noise_rate"} <= set(header):
-        return header, rows[1:]
-    named = len(header) == 2 and not is_number(header[1])
-    return ["label", "noise_rate"], rows[1:] if named else rows
-
-
-def _name(cell: str, spelled: Mapping[str, str]) -> str:
-    return next((spelled[spelling] for spelling in (cell, cell.strip()) if spelling in spelled), cell.strip())
-
-
-def _add(rates: dict[str, float], name: str, rate: str, where: str) -> None:
-    if name in rates:
-        raise InputError(f"The noise rate of {name!r}{where} is given twice; keep one of the two.")
-    if not is_number(rate):
-        raise InputError(f"The noise rate of {name!r}{where} is {rate!r}; it must be a number in [0, 1).")
-    rates[name] = float(rate)
+def _rows(path: str | Path, *names: str) -> list[tuple[str, dict[str, str]]]:
+    """Every row of a table that has these columns, after where it stands; what is not there is an empty text."""
+    table = read_table(path)
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        raise InputError(f"{path} has no column {missing[0]!r}; it must have {', '.join(names)}.")
+    rows = [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in table.to_pylist()]
+    return [(f"Row {number} of {path}", row) for number, row in enumerate(rows, start=1) if any(row.values())]
 
 
 def read_matrix(path: str | Path) -> tuple[np.ndarray, tuple[str, ...] | None]:
@@ -103,41 +82,29 @@ def read_matrix(path: str | Path) -> tuple[np.ndarray, tuple[str, ...] | None]:
     its columns.
     """
     path = require_file(path, "matrix")
-    ending = path.suffix.lower()
-    if ending == ".npy":
+    if path.suffix.lower() == ".npy":
         T = read_npy(path)
         if T.ndim != 2 or T.shape[0] != T.shape[1] or T.dtype.kind not in "iuf":
             raise InputError(
                 f"{path} holds {T.dtype} of shape {T.shape}; a matrix of numbers has c rows and c columns."
             )
         return T.astype(np.float64), None
-    if ending == ".parquet":
-        table = read_table(path)
-        columns = [[str(cell) for cell in column.to_pylist()] for column in table.columns]
-        rows = [table.column_names, *map(list, zip(*columns, strict=True))]
-    elif ending == ".csv":
-        rows = [[cell.strip() for cell in row] for row in read_rows(path)]
-    else:
-        raise InputError(f"{path} is not a .csv, .npy or .parquet file; give the matrix in one of these.")
-    return _from_cells(rows, path)
+    if path.suffix.lower() == ".csv":
+        return _from_cells([[cell.strip() for cell in row] for row in read_rows(path)], path)
+    table = read_table(path)
+    return _from_cells([table.column_names, *([str(cell) for cell in row.values()] for row in table.to_pylist())], path)
 
 
 def read_transition(path: str | Path, labels: Sequence[str]) -> np.ndarray:
     """T with its classes in the order of the labels found in the data."""
     T, names = read_matrix(path)
     T = validate(T)
+    if names is None and len(T) != len(labels):
+        raise InputError(f"{path} is {len(T)} x {len(T)}, but the data has {len(labels)} labels ({listed(labels)}).")
     if names is None:
-        if len(T) != len(labels):
-            raise InputError(
-                f"{path} is {len(T)} x {len(T)}, but the data has {len(labels)} labels ({listed(labels)})."
-            )
         return T
-    missing = [name for name in labels if name not in names]
-    if missing or len(names) != len(labels):
-        culprit = missing[0] if missing else next(name for name in names if name not in labels)
-        raise InputError(
-            f"The classes of {path} and the labels of the data differ: {culprit!r} is only in one of them."
-        )
+    if sorted(names) != sorted(labels):
+        raise InputError(f"The classes of {path} ({listed(names)}) are not the labels of the data ({listed(labels)}).")
     order = [names.index(name) for name in labels]
     return T[np.ix_(order, order)]
 
@@ -153,20 +120,17 @@ def _from_cells(rows: list[list[str]], path: Path) -> tuple[np.ndarray, tuple[st
     # One line more than columns is a header, one column more than lines holds names; a square with both has a
     # corner that is no number.
     framed = height == width and not is_number(rows[0][0])
-    header = framed or height == width + 1
-    named = framed or width == height + 1
+    header, named = framed or height == width + 1, framed or width == height + 1
     if height - header != width - named:
         raise InputError(f"{path} has {height} lines and {width} columns; a matrix has as many rows as columns.")
-    body = [row[named:] for row in rows[header:]]
-    across = tuple(rows[0][named:]) if header else None
-    down = tuple(row[0] for row in rows[header:]) if named else None
+    across, down = rows[0][named:] if header else [], [row[0] for row in rows[header:]] if named else []
     if across and down and across != down:
         raise InputError(f"{path} names its columns {listed(across)} but its rows {listed(down)}; they must agree.")
-    for i, row in enumerate(body, start=1):
-        for j, cell in enumerate(row, start=1):
-            if not (is_number(cell) and isfinite(float(cell))):
-                raise InputError(f"Row {i}, column {j} of the matrix in {path} is {cell!r}, which is not a number.")
-    return np.array(body, dtype=np.float64), across or down
+    body = [row[named:] for row in rows[header:]]
+    for (i, j), cell in np.ndenumerate(np.array(body, object)):
+        if not (is_number(cell) and isfinite(float(cell))):
+            raise InputError(f"Row {i + 1}, column {j + 1} of the matrix in {path} is {cell!r}, which is not a number.")
+    return np.array(body, dtype=np.float64), tuple(across or down) or None
 
 
 def read_corrections(path: str | Path, dataset: Dataset) -> dict[int, int]:
@@ -177,104 +141,66 @@ def read_corrections(path: str | Path, dataset: Dataset) -> dict[int, int]:
     """
     if not isinstance(path, str | Path):
         raise InputError(f"corrections is a {type(path).__name__}; give the path of a table of id, answer, true_label.")
-    table = read_table(path)
-    for name in ("id", "answer", "true_label"):
-        if name not in table.column_names:
-            raise InputError(f"{path} has no column {name!r}; corrections have id, answer and true_label.")
-    row_of = {name: index for index, name in enumerate(dataset.ids)}
-    place = {spelling: row_of[name] for spelling, name in by_spelling(dataset.ids).items()}
+    place = {name: row for row, name in enumerate(dataset.ids)}
     code, spelled = {name: k for k, name in enumerate(dataset.classes)}, by_spelling(dataset.classes)
-    pins: dict[int, int] = {}
-    columns = (table[name].to_pylist() for name in ("id", "answer", "true_label"))
-    for row, (name, answer, label) in enumerate(zip(*columns, strict=True), 1):
-        if str(name) not in place:
+    ids, pins = by_spelling(dataset.ids), dict[int, int]()
+    for where, row in _rows(path, "id", "answer", "true_label"):
+        name, word, true = row["id"], row["answer"].strip().lower(), spelled.get(row["true_label"], row["true_label"])
+        if name not in ids:
             raise InputError(
-                f"Row {row} of {path} names {name!r}, which is not an example of {dataset.name}. If it was moved or "
-                "renamed, write its new id there; if it is gone, take the row out."
+                f"{where} names {name!r}, which is not an example of {dataset.name}. If it was moved or renamed, write "
+                "its new id there; if it is gone, take the row out."
             )
-        word, index = str(answer or "").strip().lower(), place[str(name)]
         if word not in ANSWERS:
-            raise InputError(f"Row {row} of {path} has the answer {answer!r}; it must be {', '.join(ANSWERS)}.")
+            raise InputError(f"{where} has the answer {row['answer']!r}; it must be {', '.join(ANSWERS)}.")
+        index = place[ids[name]]
         if index in pins:
-            raise InputError(f"Row {row} of {path} answers for {quoted(str(name))} a second time; keep one of the two.")
-        true = "" if label is None else spelled.get(str(label), str(label))
-        where = f"Row {row} of {path} ({name!r})"
-        if true and true in code and word != "none":
+            raise InputError(f"{where} answers for {quoted(name)} a second time; keep one of the two.")
+        if true in code and word != "none":
             pins[index] = code[true]
         else:
-            pins[index] = true_class(word, true, int(dataset.labels[index]), code, where)
+            pins[index] = true_class(word, true, int(dataset.labels[index]), code, f"{where} ({name!r})")
     return pins
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """`losses` [n, epochs] in input order, one column if they came averaged; NaN where never seen."""
+class Scores(NamedTuple):
+    """In input order; the mean is over the epochs in which an example was seen, NaN if in none."""
 
     labels: np.ndarray
-    losses: np.ndarray
-    ids: tuple[str, ...] | None
-
-    @property
-    def mean(self) -> np.ndarray:
-        """The mean over the epochs in which an example was seen; NaN if in none."""
-        seen = ~np.isnan(self.losses)
-        count = seen.sum(axis=1)
-        total = np.where(seen, self.losses, 0.0).sum(axis=1)
-        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    mean: np.ndarray
+    ids: list[str] | None
 
 
 def read_scores(path: str | Path) -> Scores:
     """Labels and losses by name.
 
-    A table has the columns label (given_label, y), score (mean_loss, loss) or one per epoch (loss_0, ... or
-    epoch_0, ...), and may have id. An npz has `labels` and `loss`: [n], [n, epochs] or [epochs, n].
+    A table has the columns label (given_label, y), score (mean_loss, loss) or one per epoch (loss_0, ...), and may have
+    id. An npz has `labels` and `loss`: [n] or [n, epochs].
     """
     path = Path(path)
-    return _scores_of_npz(path) if path.suffix.lower() == ".npz" else _scores_of_table(path)
-
-
-def _scores_of_table(path: Path) -> Scores:
-    table = Table.read(path)
-    label, score = find_column(table.names, LABEL), find_column(table.names, _SCORE)
-    columns = [score] if score else _epoch_columns(table.names, path)
-    if label is None or not columns:
+    table = Table(_columns_of_npz(path), path) if path.suffix.lower() == ".npz" else Table.read(path)
+    score, epochs = find_column(table.names, _SCORE), filter(None, map(_EPOCH.fullmatch, table.names))
+    columns = [match[0] for match in sorted(epochs, key=lambda match: int(match[1]))] if score is None else [score]
+    if find_column(table.names, LABEL) is None or not columns:
         raise InputError(
-            f"{path} has the columns {listed(table.names)}; it needs label (or given_label, y) and score "
-            "(or mean_loss, loss, or loss_0, loss_1, ... per epoch)."
+            f"{path} has {listed(table.names)}; it needs label (or given_label, y) and score (or mean_loss, loss, or "
+            "loss_0, loss_1, ... per epoch)."
         )
     losses = np.stack([read_numbers(table.arrow.column(column), column, path) for column in columns], axis=1)
-    return Scores(table.labels(), losses, tuple(table.ids()) or None)
+    seen = (~np.isnan(losses)).sum(axis=1)
+    mean = np.where(seen > 0, np.nansum(losses, axis=1) / np.maximum(seen, 1), np.nan)
+    return Scores(table.labels(), mean, None if table.id is None else table.ids())
 
 
-def _epoch_columns(names: Sequence[str], path: Path) -> list[str]:
-    """The per-epoch columns in the order of their numbers."""
-    found = [match for match in map(_EPOCH.fullmatch, names) if match]
-    if len({match[1] for match in found}) > 1:
-        raise InputError(f"{path} has both loss_... and epoch_... columns; keep one kind.")
-    return [match[0] for match in sorted(found, key=lambda match: int(match[2]))]
-
-
-def _scores_of_npz(path: Path) -> Scores:
-    arrays = read_npz(path)
-    label, score = find_column(list(arrays), LABEL), find_column(list(arrays), _SCORE)
-    if label is None or score is None:
-        raise InputError(f"{path} has the arrays {', '.join(arrays)}; it needs labels and loss.")
-    labels, losses = label_names(arrays[label]), arrays[score]
-    n = len(labels)
-    if losses.dtype.kind not in "iuf" or losses.ndim not in (1, 2) or n not in losses.shape:
+def _columns_of_npz(path: Path) -> pa.Table:
+    """The vectors of an archive as columns; a matrix of losses has one for each epoch."""
+    columns: dict[str, Any] = {}
+    for name, array in read_npz(path).items():
+        matrix = {f"{name}_{k}": column for k, column in enumerate(array.T)} if array.ndim == 2 else {}
+        columns |= matrix or {"id" if name == "ids" else name: array.astype(str) if array.dtype.kind == "S" else array}
+    lengths = {name: array.shape for name, array in columns.items()}
+    if len(set(lengths.values())) != 1:
         raise InputError(
-            f"{score} in {path} is {losses.dtype} of shape {losses.shape}; for {n:,} labels it must hold "
-            f"numbers of shape ({n},), ({n}, epochs) or (epochs, {n})."
+            f"The arrays of {path} are not as long as each other: {lengths}; labels, loss and ids must be."
         )
-    losses = losses.astype(np.float64)
-    if losses.ndim == 1:
-        losses = losses[:, None]
-    elif losses.shape[0] != n:
-        losses = losses.T
-    bad = np.argwhere(np.isinf(losses))
-    if len(bad):
-        raise InputError(
-            f"{score} in {path} is infinite for the example at index {bad[0][0]}; write NaN if never seen."
-        )
-    ids = ids_named(arrays, path, n)
-    return Scores(labels, losses, None if ids is None else tuple(ids))
+    return pa.table({name: array.tolist() for name, array in columns.items()})

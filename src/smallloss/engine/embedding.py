@@ -155,7 +155,7 @@ def _pictures(dataset: Dataset, start: int, stop: int, size: int | None) -> np.n
 
 
 def _decoded(dataset: Dataset, sources: Sequence[str | bytes], start: int, size: int) -> np.ndarray:
-    found, _ = read_pictures(sources, Target(size, gray=False), budget=1 << 62)
+    found = read_pictures(sources, Target(size, gray=False))
     if found.unreadable:
         row, reason = next(iter(found.unreadable.items()))
         raise InputError(f"{dataset.ids[start + row]} could be read before and cannot be now: {reason}.")

@@ -11,10 +11,11 @@ from smallloss import words
 from smallloss.auditing.run import Audited
 from smallloss.auditing.session import answered
 from smallloss.criterion.selection import LIKELY_WRONG, REASONS, UNREADABLE
+from smallloss.data.columns import Table
 from smallloss.data.decode import is_picture
-from smallloss.data.originals import OwnTable, is_table, picture_files, read_own_table
+from smallloss.data.image_folder import picture_files
 from smallloss.data.source import load
-from smallloss.data.table_files import CLEANLAB, write_table
+from smallloss.data.table_files import CLEANLAB, is_table, write_table
 from smallloss.errors import InputError
 from smallloss.exporting import formats
 from smallloss.exporting.formats import KEEP, Columns
@@ -237,9 +238,7 @@ def _with_own(
     return {**ours, "path": [seen_from(target.parent, paths[i]) for i in rows]}, ""
 
 
-def _own_table(
-    run: Audited, listed: Columns, data: str | Path | None, label: str | None
-) -> tuple[OwnTable | None, str]:
+def _own_table(run: Audited, listed: Columns, data: str | Path | None, label: str | None) -> tuple[Table | None, str]:
     """The user's own table, or none and the sentence that says how to join. listed: all that the run was given."""
     ids = list(listed["id"])
     name, numbered = run.name, ids == [str(i) for i in range(len(ids))]
@@ -251,15 +250,15 @@ def _own_table(
         return None, f"To add columns of {name}, join {on}"
     path = Path(place).expanduser()
     if data is not None:
-        return read_own_table(path, label), ""
+        return Table.read(path, label), ""
     lacks, join = f"The columns of {name} are not in it, because {path}", f"join it with {name} {on}"
     if not path.is_file():
         return None, f"{lacks} is gone: name it with --data, or {join}"
     try:
-        own = read_own_table(path, run.settings["data"].get("label"))
+        own = Table.read(path, run.settings["data"].get("label"))
         # Labels that were drawn for the run are not those of the data.
         drawn = run.settings.get("noise", {}).get("drawn") is not None
-        same = own.ids == ids and (drawn or own.labels == list(listed["given_label"]))
+        same = own.row_names() == ids and (drawn or own.labels().tolist() == list(listed["given_label"]))
     except InputError:
         same = False
     if same:

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from smallloss.data.dataset import Dataset
-from smallloss.data.duplicates import conflict_table
 from smallloss.data.new_examples import Seen
+from smallloss.data.protocol import conflict_table
 from smallloss.data.table_files import write_table
 from smallloss.engine.classifier import MODEL, Classifier
 from smallloss.files import write_npz

@@ -80,7 +80,7 @@ def _parts(classifier: Classifier, new: NewExamples) -> Iterator[tuple[np.ndarra
         if new.files is None:
             yield np.arange(start, stop), new.inputs[start:stop], {}
             continue
-        found, _ = read_pictures(new.files[start:stop], classifier.target, keep_gray=True)
+        found = read_pictures(new.files[start:stop], classifier.target)
         yield start + found.readable, found.inputs, {start + row: why for row, why in found.unreadable.items()}
 
 

@@ -12,11 +12,9 @@ import torch
 
 from smallloss.criterion.labels import alike_note
 from smallloss.data import source
-from smallloss.data.arrays import from_arrays
+from smallloss.data.arrays import from_arrays, with_features
 from smallloss.data.dataset import Dataset
-from smallloss.data.duplicates import conflict_note
-from smallloss.data.features import with_features
-from smallloss.data.protocol import hold_out, split
+from smallloss.data.protocol import conflict_note, hold_out, split
 from smallloss.data.told import read_corrections
 from smallloss.engine.embedding import Fill, embedded, no_fill
 from smallloss.engine.task import Check, Task
