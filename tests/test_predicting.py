@@ -124,7 +124,7 @@ def test_texts_and_rows_are_described_as_those_of_the_run(kind, tmp_path, monkey
     with pytest.raises(InputError, match=r"`smallloss predict` makes them, of a file of new ones"):
         run.predict(["a text"])
     (tmp_path / "less.csv").write_text("other\n1\n")
-    with pytest.raises(InputError, match=r"There is no column '(text|size)' in the new rows, but .*data.csv has one"):
+    with pytest.raises(InputError, match=r"less.csv has no column '(text|size)'; what was learned from has one"):
         sl.predict("run", "less.csv")
     (tmp_path / "data.csv").write_text("\n".join([header, *rows[:33]]))
     with pytest.raises(InputError, match=r"data.csv is not described as it was when the run was made: it has changed"):
@@ -205,7 +205,7 @@ REFUSED = [
     ("new", "found.txt", r"found.txt is neither .csv nor .parquet"),
     ("paths.csv", "paths.csv", r"--out paths.csv is the file that is read"),
     ("paths.csv", "found.csv", r"paths.csv has no column of paths of pictures; name it path. It has 'where'"),
-    ("flat.npz", "found.csv", r"flat.npz has no array named x or .*; it has y"),
+    ("flat.npz", "found.csv", r"flat.npz has no array named features or x or .*; it has y"),
     ("small.npy", "found.csv", r"The new examples have the shape \(3, 8, 8\), those trained on \(3, 40, 40\)"),
 ]
 
@@ -245,7 +245,7 @@ def test_columns_that_a_run_left_out_are_not_asked_for_and_a_cell_of_another_kin
     assert list(found["predicted_label"]) == ["a", "b"]
     assert run.result.dataset.in_shape == (2,)  # an age that is missing now never was
     (tmp_path / "odd.csv").write_text("size,age\n1,2\n9,3\nlarge,4\n")
-    with pytest.raises(InputError, match=r"Row 3 of the new ones has 'large' in the column 'size', where .*numbers"):
+    with pytest.raises(InputError, match=r"Row 3 of column 'size' in odd.csv is 'large', which is not a finite number"):
         sl.predict("run", "odd.csv")
 
 

@@ -239,7 +239,9 @@ def test_another_length_or_unknown_truth_is_refused(path, dataset):
 
 def test_a_code_beyond_the_classes_is_named(tmp_path, dataset):
     np.savez(tmp_path / "h.npz", clean_label=TRUE, noisy_label=TRUE + 1)
-    with pytest.raises(InputError, match=r"labels of cifar10 hold the code 4 at index 0; with 4 classes they run from 0 to 3"):
+    with pytest.raises(
+        InputError, match=r"labels of cifar10 hold the code 4 at index 0; with 4 classes they run from 0 to 3"
+    ):
         human_labels(tmp_path / "h.npz", "noisy", dataset)
 
 

@@ -30,7 +30,8 @@ def rows(*columns, head, end="\n"):
         (rows(NUM, LABEL, head="num,kind,label"), 3, "can be told from 'kind' alone"),
         (rows(NUM, LABEL[::-1], head="num,given_label,label"), 1, "Not learned from, .*: 'given_label'"),
         (rows(NUM, NUM, head="x,y,label"), 2, "numbers (.*): 'x', 'y'"),
-        (rows(NUM, head="num,label").replace(",b", ",NaN"), 1, "The label 'NaN' counts as a class"),
+        (rows(NUM, NUM, head="num,x,label").replace(",", ";"), 2, "numbers (.*): 'num', 'x'"),
+        (rows(NUM, NUM, head='"num, x",y,label').replace(",", "\t").replace("num\t", "num,"), 2, "'num, x', 'y'"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("ending", ["csv", "CSV"])

@@ -274,10 +274,10 @@ def test_nothing_half_written_is_left_in_the_cache(tmp_path, cache, monkeypatch)
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr(decoder, "decode_all", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            read_pictures(paths, RGB)
+    monkeypatch.setattr(module, "MEMORY_BUDGET", 0)
+    monkeypatch.setattr(decoder, "decode_all", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        read_pictures(paths, RGB)
     assert list(cache.iterdir()) == []
 
 

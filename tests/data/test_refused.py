@@ -77,8 +77,8 @@ CSV = [
     ("losses", "label,loss\na,1\nb,1_0\n", "Row 2 .* is '1_0'"),
     ("losses", "id,label,loss\np,a,1\np,b,2\n", "The id 'p' is in row 1 and in row 2"),
     ("losses", "label,loss\na,1\n,2\n", "Row 2 of .* has no label"),
-    ("losses", "label,value\na,1\n", "has the columns 'label', 'value'; it needs label"),
-    ("losses", "name,loss\na,1\n", "has the columns 'name', 'loss'; it needs label"),
+    ("losses", "label,value\na,1\n", "has 'label', 'value'; it needs label"),
+    ("losses", "name,loss\na,1\n", "has 'name', 'loss'; it needs label"),
     ("losses", "label,loss\n", "no labels"),
     ("matrix", "1,0\n0,x\n", "Row 2, column 2 of the matrix in .* is 'x'"),
     ("matrix", "a,b\n1,0\n,1\n", "Row 2, column 1 of the matrix in .* is ''"),
@@ -121,18 +121,18 @@ NPZ = [
     (load, {"x": SIX, "y": [1, 2, 3], "x_test": SIX, "y_test": [1, 2, 9]}, "'9', which no training example carries"),
     (load, {"x": SIX, "y": [1, 2, 3], "x_test": SIX[:, :1], "y_test": [1, 2, 3]}, r"test inputs have the shape \(1,\)"),
     (load, {"x": SIX, "y": [1, 2, 3], "x_test": SIX}, "no array named y_test"),
-    (load, {"x": SIX, "y": list("aba"), "ids": list("uvu")}, "The id 'u' is in row 1 and in row 3 of .*t.npz; make ids"),
+    (load, {"x": SIX, "y": list("aba"), "ids": list("uvu")}, "The id 'u' is in row 1 and in row 3 of .*t.npz; make"),
     (load, {"x": SIX, "y": np.array(["a", {}, "b"], dtype=object)}, "npz file of plain arrays"),
-    (read_scores, {"loss": np.zeros(3)}, "has the arrays loss; it needs labels and loss"),
-    (read_scores, {"loss": np.zeros(3), "labels": [1, 2]}, r"shape \(3,\); for 2 labels"),
+    (read_scores, {"loss": np.zeros(3)}, "has 'loss'; it needs label"),
+    (read_scores, {"loss": np.zeros(3), "labels": [1, 2]}, "not as long as each other: .*'labels': .2"),
     (read_scores, {"loss": [0.0, np.inf], "labels": [1, 2]}, "Row 2 of column 'loss' in .* is inf"),
-    (read_scores, {"loss": ["a", "b"], "labels": [1, 2]}, "for 2 labels it must hold numbers"),
-    (read_scores, {"loss": np.zeros(2), "labels": [1, 2], "ids": ["a"]}, "has 1 ids but 2 examples; give one id each"),
+    (read_scores, {"loss": ["a", "b"], "labels": [1, 2]}, "Row 1 of column 'loss' in .* is 'a'"),
+    (read_scores, {"loss": np.zeros(2), "labels": [1, 2], "ids": ["a"]}, "not as long as each other"),
     (lambda path: with_features(pets(), path), {"vectors": SIX}, "no array named features or x or .*; it has vectors"),
     (lambda path: with_features(pets(), path), {"x": SIX, "id": ["a"]}, "has 1 ids but 3 examples"),
     (lambda path: with_features(pets(), path), {"x": SIX[:2], "id": ["a", "b"]}, "for 1 of the 3 .*, 'c' the first"),
     (lambda path: with_features(pets(), path), {"x": np.zeros((5, 2)), "id": list("abcxy")},
-     "features for 2 ids that arrays does not have, 'x' the first; leave them out"),
+     "features for 2 ids that arrays does not have, 'x' the first; ids must be"),
     (lambda path: with_features(pets(), path), {"x": np.zeros((4, 2)), "id": list("abcc")}, "'c' is in row 3 and"),
 ]  # fmt: skip
 
@@ -167,7 +167,7 @@ def test_files_that_are_cut_missing_or_something_else(tmp_path):
     refused(r"neither \.csv nor \.parquet", read_table, tmp_path / "t.txt")
     refused(r"shape \(3, 2\); a matrix of numbers has c rows", read_matrix, tmp_path / "x.npy")
     refused("no matrix at .*U.csv", read_matrix, tmp_path / "U.csv")
-    refused(r"is not a \.csv, \.npy or \.parquet file", read_matrix, tmp_path / "t.txt")
+    refused(r"neither \.csv nor \.parquet", read_matrix, tmp_path / "t.txt")
     refused("'none.csv' is neither a number, nor pairs such as", read_rates, "none.csv", ("cat", "dog"))
     refused("corrections is a dict; give the path of a table of id, answer", read_corrections, {"a": "dog"}, pets())
 
@@ -205,7 +205,7 @@ class Sparse:
     [
         (lambda: as_inputs(np.array([[1.0, 2], [np.nan, 1]])), "Feature 0 of the example at index 1 is nan"),
         (lambda: as_inputs(np.array([[1.0, 1e300]])), "Feature 1 of the example at index 0 is inf"),
-        (lambda: as_inputs(np.zeros((2, 5, 5, 7))), "no axis holds 1, 3 or 4 channels"),
+        (lambda: as_inputs(np.zeros((2, 5, 5, 7))), "with 1, 3 or 4 channels"),
         (lambda: as_inputs(np.full((2, 4, 4, 3), -1.5)), "from -1.5 to -1.5"),
         (lambda: as_inputs(np.full((2, 4, 4, 3), np.nan)), "from nan to nan"),
         (lambda: as_inputs(np.zeros(3)), r"shape \(3,\)"),

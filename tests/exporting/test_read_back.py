@@ -65,7 +65,7 @@ def test_what_an_export_says_is_not_learnt_from(tmp_path, to):
 
 def test_an_export_without_the_examples_own_columns_is_no_data(made, tmp_path):
     done = export(made[0], tmp_path / "a.csv", "csv")
-    with pytest.raises(InputError, match="holds only what an export says of the examples; add their own columns"):
+    with pytest.raises(InputError, match="has no column to learn from besides the labels"):
         load(done.path)
 
 

@@ -97,14 +97,12 @@ class Table:
     @cached_property
     def picture_column(self) -> str | None:
         """The column of paths, or one that holds pictures: as Hugging Face stores them, or as the bytes of files."""
-        kinds, named = {name: self.kind(name) for name in self.names}, find_column(self.names, _PATH)
-        held = [
-            one
-            for one, kind in kinds.items()
-            if pa.types.is_struct(kind) and {"bytes", "path"} <= {field.name for field in kind}
-        ]
-        held += [named] if named is not None and "binary" in str(kinds[named]) else []
-        return self.path_column or next(iter(held), None)
+        for name in () if self.path_column else self.names:
+            kind, named = self.kind(name), name == find_column(self.names, _PATH)
+            fields = {field.name for field in kind} if pa.types.is_struct(kind) else set()
+            if fields >= {"bytes", "path"} or (named and "binary" in str(kind)):
+                return name
+        return self.path_column
 
     # What stands in them
 

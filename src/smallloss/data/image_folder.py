@@ -1,18 +1,16 @@
 """A folder of pictures, one subfolder per class, with or without train, val and test above them."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from smallloss.data.columns import Table
 from smallloss.data.dataset import Dataset
 from smallloss.data.decode import is_picture
 from smallloss.data.pictures import Listing, picture_dataset
 from smallloss.data.source import Source
-from smallloss.data.table_files import is_table
 from smallloss.errors import InputError
-from smallloss.files import file_of, place, printable
-from smallloss.words import counted, listed, quoted
+from smallloss.files import place, printable
+from smallloss.words import counted, listed
 
 _TRAIN = ("train", "training")
 _VALIDATION = ("val", "valid", "validation")
@@ -94,23 +92,6 @@ def pictures_below(root: Path) -> tuple[list[str], list[str]]:
     """Ids, which are paths from the root, and files of every picture below it, whatever the folders are named."""
     files = [path for path in _walk(root, {_place(root)}) if is_picture(path)]
     return [_id(root, path) for path in files], files
-
-
-def picture_files(source: Path, ids: Sequence[str]) -> list[Path]:
-    """Where the picture of each id is; empty if the source has no files of pictures."""
-    if source.is_dir():
-        outside = [id for id in ids if id.startswith("/") or ".." in id.split("/")]
-        if outside:
-            raise InputError(
-                f"The id {quoted(outside[0])} points outside {source}, so it is not from a folder of pictures."
-            )
-        return [file_of(source, id) for id in ids] if all(map(is_picture, ids)) else []
-    table = Table.read(source) if is_table(source) else None
-    if table is None or table.path_column is None:
-        return []
-    cells = table.arrow.column(table.path_column).to_pylist()
-    cell_of = dict(zip(cells if table.id is None else table.ids(), cells, strict=True))
-    return [file_of(source.parent, cell_of.get(id) or "") for id in ids]
 
 
 def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[str]:

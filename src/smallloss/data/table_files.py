@@ -67,7 +67,11 @@ def _read_csv(path: Path) -> pa.Table:
             f"Row {row.number - 1} of {path} has {row.actual_columns} cells; the header names {row.expected_columns}."
         )
     table = table.rename_columns([name.strip() for name in header])
-    return _undefused(table) if columns_of_export(table.column_names) else table
+    if not columns_of_export(table.column_names):
+        return table
+    mark = {"pattern": rf"^'({_FORMULA.pattern})", "replacement": r"\1"}  # the inverse of `defuse`
+    names = pc.replace_substring_regex(pa.array(table.column_names), **mark).to_pylist()
+    return pa.table([pc.replace_substring_regex(column, **mark) for column in table.columns], names)
 
 
 def columns_of_export(names: Iterable[str]) -> list[str]:
@@ -77,15 +81,6 @@ def columns_of_export(names: Iterable[str]) -> list[str]:
     """
     ours = [name for name in names if name in (*EXPORTED, "audit_answer")]  # the last where a person was asked
     return ours if set(ours).issuperset(EXPORTED) else []
-
-
-def _undefused(table: Any) -> Any:
-    """The inverse of `defuse`, for every cell and every name of a column."""
-
-    def undone(texts: Any) -> Any:
-        return pc.replace_substring_regex(texts, pattern=rf"^'({_FORMULA.pattern})", replacement=r"\1")
-
-    return pa.table([undone(column) for column in table.columns], undone(pa.array(table.column_names)).to_pylist())
 
 
 def read_rows(path: Path, limit: int | None = None) -> list[list[str]]:

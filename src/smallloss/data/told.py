@@ -19,7 +19,7 @@ from smallloss.noise.answers import true_class
 from smallloss.words import listed, quoted
 
 _SCORE = ("score", "mean_loss", "loss")
-_EPOCH = re.compile(r"loss_?(\d+)")
+_EPOCH = re.compile(r"loss_?\d+")
 ANSWERS = ("right", "wrong", "none")
 Rates = float | dict[str, float]
 
@@ -72,7 +72,8 @@ def _rows(path: str | Path, *names: str) -> list[tuple[str, dict[str, str]]]:
     if missing:
         raise InputError(f"{path} has no column {missing[0]!r}; it must have {', '.join(names)}.")
     rows = [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in table.to_pylist()]
-    return [(f"Row {number} of {path}", row) for number, row in enumerate(rows, start=1) if any(row.values())]
+    numbered = [(f"Row {number} of {path}", row) for number, row in enumerate(rows, start=1)]
+    return [(where, row) for where, row in numbered if any(cell.strip() for cell in row.values())]
 
 
 def read_matrix(path: str | Path) -> tuple[np.ndarray, tuple[str, ...] | None]:
@@ -179,8 +180,8 @@ def read_scores(path: str | Path) -> Scores:
     """
     path = Path(path)
     table = Table(_columns_of_npz(path), path) if path.suffix.lower() == ".npz" else Table.read(path)
-    score, epochs = find_column(table.names, _SCORE), filter(None, map(_EPOCH.fullmatch, table.names))
-    columns = [match[0] for match in sorted(epochs, key=lambda match: int(match[1]))] if score is None else [score]
+    score = find_column(table.names, _SCORE)
+    columns = [name for name in table.names if _EPOCH.fullmatch(name)] if score is None else [score]
     if find_column(table.names, LABEL) is None or not columns:
         raise InputError(
             f"{path} has {listed(table.names)}; it needs label (or given_label, y) and score (or mean_loss, loss, or "

@@ -13,13 +13,12 @@ from smallloss.auditing.session import answered
 from smallloss.criterion.selection import LIKELY_WRONG, REASONS, UNREADABLE
 from smallloss.data.columns import Table
 from smallloss.data.decode import is_picture
-from smallloss.data.image_folder import picture_files
 from smallloss.data.source import load
 from smallloss.data.table_files import CLEANLAB, is_table, write_table
 from smallloss.errors import InputError
 from smallloss.exporting import formats
 from smallloss.exporting.formats import KEEP, Columns
-from smallloss.files import place, seen_from, write_json
+from smallloss.files import file_of, place, seen_from, write_json
 from smallloss.record.examples import Examples
 
 _CLEANED = ("folder", "csv", "parquet")  # the others show every example
@@ -181,17 +180,10 @@ def _recorded_source(run: Audited, to: str) -> tuple[str, str | None]:
 
 
 def _find_originals(data: str | Path, label: str | None, run: Audited) -> _Originals:
-    ids = list(run.ids)
-    paths = picture_files(place(data), ids)
-    lost = [name for name, path in zip(ids, paths, strict=False) if not path.is_file()]
-    if lost:
-        raise InputError(
-            f"{len(lost):,} of the {len(ids):,} pictures of {run.folder} are not in {data}: "
-            f"{words.listed(lost, 3, words.quoted)}. Put them back."
-        )
     dataset = load(data, label=label)
     run.require(dataset, run.folder)
-    return _Originals(paths, dataset.shown or ())
+    files = [one for one in dataset.sources or () if isinstance(one, str)]  # a table may hold pictures themselves
+    return _Originals([place(one) for one in files] if len(files) == len(dataset) else (), dataset.shown or ())
 
 
 def _refuse_unfit(originals: _Originals, data: str | Path | None, to: str) -> None:
@@ -231,8 +223,8 @@ def _with_own(
         kept = "--to parquet keeps it." if one else "--to parquet keeps them."
         return columns, f"{lacks} not in it: a csv cannot hold lists, records or bytes; {kept}"
     source = run.settings["data"].get("source")
-    if data is None and source is not None and Path(source).is_dir():
-        paths = picture_files(Path(source), list(run.ids))
+    if data is None and source is not None and Path(source).is_dir() and all(map(is_picture, run.ids)):
+        paths = [file_of(Path(source), name) for name in run.ids]
     if not paths:
         return ours, note
     return {**ours, "path": [seen_from(target.parent, paths[i]) for i in rows]}, ""
