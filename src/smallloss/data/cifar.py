@@ -9,7 +9,7 @@ import pickle
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -94,9 +94,9 @@ def _find(name: str, path: Path) -> tuple[_Layout, dict[str, bytes]]:
     """The layout that is there, and the bytes of its files by name."""
     for layout in _LAYOUTS[name]:
         there = [folder / file for folder in (path, path / layout.folder) for file in layout.files]
-        files = {file.name: file.read_bytes() for file in there if file.is_file()}
-        if files := _from_tar(path, layout) if path.is_file() else files:
-            return layout, files
+        loose = {file.name: file.read_bytes() for file in there if file.is_file()}
+        if found := _from_tar(path, layout) if path.is_file() else loose:
+            return layout, found
     folders = " or ".join(layout.folder for layout in _LAYOUTS[name])
     raise InputError(
         f"There is no {name} at {path}: looked for {folders}, or its tar.gz. "
@@ -159,15 +159,15 @@ def _class_names(layout: _Layout, files: dict[str, bytes], path: Path, classes: 
         names = _text_keys(read_pickle(content, where)).get(f"{layout.labels}_names")
     if not isinstance(names, list) or len(names) != classes:
         raise InputError(f"{where} does not name {classes} classes.")
-    return tuple(map(_text, names))
+    return _texts(names)
 
 
 def _text_keys(content: object) -> dict[str, object]:
-    return {_text(key): value for key, value in content.items()} if isinstance(content, dict) else {}
+    return dict(zip(_texts(content), content.values(), strict=True)) if isinstance(content, dict) else {}
 
 
-def _text(name: object) -> str:
-    return name.decode() if isinstance(name, bytes) else str(name)
+def _texts(names: Iterable[object]) -> tuple[str, ...]:
+    return tuple(name.decode() if isinstance(name, bytes) else str(name) for name in names)
 
 
 def human_labels(path: str | Path, which: str, dataset: Dataset) -> np.ndarray:

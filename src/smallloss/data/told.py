@@ -33,10 +33,8 @@ def read_rates(text: str | Path, classes: Sequence[str]) -> tuple[Rates, np.ndar
     """
     said, path, spelled = str(text), Path(text), by_spelling(classes)
     if path.is_file():
-        rows = [
-            (f" in {where.lower()}", row["label"], row["noise_rate"], row.get("upper", ""))
-            for where, row in _rows(path, "label", "noise_rate")
-        ]
+        table = _rows(path, "label", "noise_rate")
+        rows = [(f" in row {n} of {path}", row["label"], row["noise_rate"], row.get("upper", "")) for n, row in table]
     elif is_number(said):
         return float(said), None
     elif "=" in said:
@@ -65,15 +63,14 @@ def read_rates(text: str | Path, classes: Sequence[str]) -> tuple[Rates, np.ndar
     return rates, np.array([highest.get(name, rates.get(name, 0.0)) for name in classes])
 
 
-def _rows(path: str | Path, *names: str) -> list[tuple[str, dict[str, str]]]:
-    """Every row of a table that has these columns, after where it stands; what is not there is an empty text."""
+def _rows(path: str | Path, *names: str) -> list[tuple[int, dict[str, str]]]:
+    """Every row of a table that has these columns, after its number; what is not there is an empty text."""
     table = read_table(path)
     missing = [name for name in names if name not in table.column_names]
     if missing:
         raise InputError(f"{path} has no column {missing[0]!r}; it must have {', '.join(names)}.")
     rows = [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in table.to_pylist()]
-    numbered = [(f"Row {number} of {path}", row) for number, row in enumerate(rows, start=1)]
-    return [(where, row) for where, row in numbered if any(cell.strip() for cell in row.values())]
+    return [(n, row) for n, row in enumerate(rows, start=1) if any(cell.strip() for cell in row.values())]
 
 
 def read_matrix(path: str | Path) -> tuple[np.ndarray, tuple[str, ...] | None]:
@@ -145,8 +142,9 @@ def read_corrections(path: str | Path, dataset: Dataset) -> dict[int, int]:
     place = {name: row for row, name in enumerate(dataset.ids)}
     code, spelled = {name: k for k, name in enumerate(dataset.classes)}, by_spelling(dataset.classes)
     ids, pins = by_spelling(dataset.ids), dict[int, int]()
-    for where, row in _rows(path, "id", "answer", "true_label"):
-        name, word, true = row["id"], row["answer"].strip().lower(), spelled.get(row["true_label"], row["true_label"])
+    for n, row in _rows(path, "id", "answer", "true_label"):
+        where, name, word = f"Row {n} of {path}", row["id"], row["answer"].strip().lower()
+        true = spelled.get(row["true_label"], row["true_label"])
         if name not in ids:
             raise InputError(
                 f"{where} names {name!r}, which is not an example of {dataset.name}. If it was moved or renamed, write "
