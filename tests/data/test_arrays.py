@@ -53,42 +53,33 @@ def test_colour_pictures_may_be_mirrored_and_gray_ones_not():
     assert not from_arrays(np.eye(2), [0, 1]).flip
 
 
-@pytest.mark.parametrize("x, y", [("x", "y"), ("X", "labels"), ("inputs", "y")])
+@pytest.mark.parametrize("x, y", [("x", "y"), ("X", "labels"), ("inputs", "y"), ("images", "labels"),
+                                  ("x_train", "y_train"), ("train_images", "train_labels")])  # fmt: skip
 def test_npz(tmp_path, x, y):
-    path = tmp_path / "a.npz"
-    np.savez(path, **{x: COLOUR, y: ["u", "v", "u", "u"]}, true_labels=["u"] * 4, ids=list("wxyz"))
-    data = load(str(path))
+    arrays = {x: COLOUR, y: ["u", "v", "u", "u"]}
+    np.savez(tmp_path / "a.npz", **arrays, true_labels=["u"] * 4, ids=list("wxyz"))
+    data = load(str(tmp_path / "a.npz"))
     assert (data.inputs == COLOUR).all()
-    assert data.labels.tolist() == [0, 1, 0, 0]
-    assert data.true_labels.tolist() == [0, 0, 0, 0]
-    assert list(data.ids) == list("wxyz")
-    assert data.test is None
-    assert data.name == "a.npz"
+    assert (data.labels.tolist(), data.true_labels.tolist()) == ([0, 1, 0, 0], [0, 0, 0, 0])
+    assert (data.name, list(data.ids), data.test) == ("a.npz", list("wxyz"), None)
+    np.savez(tmp_path / "b.npz", **arrays, **({"test_images": COLOUR[:2], "test_labels": ["v", "u"]}))
+    assert load(tmp_path / "b.npz").test.labels.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("x", [COLOUR, np.eye(4, dtype=np.float32)])
-def test_npy_inputs_stay_on_disk(tmp_path, x):
+@pytest.mark.parametrize(
+    "x, is_mapped", [(COLOUR, True), (np.eye(4, dtype=np.float32), True), (np.eye(4), False), (COLOUR / 255, False)]
+)
+def test_npy_inputs_stay_on_disk_unless_they_must_be_copied(tmp_path, x, is_mapped):
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "y.npy", ["a", "b", "b", "a"])
-    data = load(tmp_path / "x.npy", labels=tmp_path / "y.npy")
-    assert isinstance(data.inputs, np.memmap)
-    assert data.labels.tolist() == [0, 1, 1, 0]
+    given = np.load(tmp_path / "x.npy", mmap_mode="r"), list("abba")
+    for data in (load(tmp_path / "x.npy", labels=tmp_path / "y.npy"), dataset_of(given, None, None)):
+        assert isinstance(data.inputs, np.memmap) == is_mapped
+        assert Task(data, np.arange(4), {}).resident() != is_mapped
+        assert data.labels.tolist() == [0, 1, 1, 0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # torch warns of arrays it may not write
-        torch.from_numpy(data.inputs)
-
-
-def test_a_mapped_array_stays_mapped_unless_it_must_be_copied(tmp_path):
-    for name, x, is_mapped in (
-        ("pictures", COLOUR, True),
-        ("features", np.eye(4, dtype=np.float32), True),
-        ("doubles", np.eye(4), False),
-        ("floats", COLOUR / 255, False),
-    ):
-        np.save(tmp_path / f"{name}.npy", x)
-        data = dataset_of((np.load(tmp_path / f"{name}.npy", mmap_mode="r"), list("abab")), None, None)
-        assert isinstance(data.inputs, np.memmap) == is_mapped, name
-        assert Task(data, np.arange(4), {}).resident() != is_mapped, name
+        torch.from_numpy(load(tmp_path / "x.npy", labels=tmp_path / "y.npy").inputs)
 
 
 def test_white_is_told_by_all_pictures_and_kept():

@@ -2,6 +2,7 @@ import io
 import pickle
 import tarfile
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -32,40 +33,32 @@ def small_sets(monkeypatch):
     monkeypatch.setattr(cifar, "_PICTURES", N)
 
 
-def binary(labels, planes):
-    columns = [np.asarray(column, dtype=np.uint8)[:, None] for column in labels]
-    return np.concatenate([*columns, planes], axis=1).tobytes()
+FOLDERS = {
+    ("cifar10", "binary"): ("cifar-10-batches-bin", "batches.meta.txt"),
+    ("cifar10", "python"): ("cifar-10-batches-py", "batches.meta"),
+    ("cifar100", "binary"): ("cifar-100-binary", "fine_label_names.txt"),
+    ("cifar100", "python"): ("cifar-100-python", "meta"),
+}
 
 
 def official_files(name, version):
-    """(folder, {file: bytes}, labels) of the official layout, N pictures where the real one has 10,000."""
-    if name == "cifar10":
-        labels = FINE % 10
-        batches = [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]
-        parts = [slice(N * i, N * (i + 1)) for i in range(6)]
-    else:
-        labels = FINE
-        batches, parts = ["train", "test"], [slice(0, 5 * N), slice(5 * N, 6 * N)]
-    if version == "binary":
-        files = {
-            f"{batch}.bin": binary(
-                [labels[part]] if name == "cifar10" else [labels[part] // 5, labels[part]], PLANES[part]
-            )
-            for batch, part in zip(batches, parts, strict=True)
-        }
-        meta = ("batches.meta.txt", NAMES10) if name == "cifar10" else ("fine_label_names.txt", NAMES100)
-        files[meta[0]] = ("\n".join(meta[1]) + "\n\n").encode()
-        return ("cifar-10-batches-bin" if name == "cifar10" else "cifar-100-binary"), files, labels
-    key = b"labels" if name == "cifar10" else b"fine_labels"
-    files = {
-        batch: pickle.dumps({b"data": PLANES[part], key: labels[part].tolist(), b"filenames": [b"a.png"]}, 2)
-        for batch, part in zip(batches, parts, strict=True)
-    }
-    if name == "cifar10":
-        files["batches.meta"] = pickle.dumps({b"label_names": [n.encode() for n in NAMES10]}, 2)
-        return "cifar-10-batches-py", files, labels
-    files["meta"] = pickle.dumps({"fine_label_names": NAMES100, "coarse_label_names": ["x"]})
-    return "cifar-100-python", files, labels
+    """(folder, {file: bytes}, labels) of the official layout."""
+    ten, binary, files = name == "cifar10", version == "binary", {}
+    labels, names, key = (FINE % 10, NAMES10, "label") if ten else (FINE, NAMES100, "fine_label")
+    train = [f"data_batch_{i}" for i in range(1, 6)] if ten else ["train"]
+    for batch, part in zip(
+        [*train, "test_batch" if ten else "test"], np.split(np.arange(6 * N), ends(train)), strict=True
+    ):
+        table = np.column_stack([*([] if ten else [labels[part] // 5]), labels[part], PLANES[part]]).astype(np.uint8)
+        plain = {b"data": PLANES[part], f"{key}s".encode(): labels[part].tolist(), b"filenames": [b"a.png"]}
+        files |= {f"{batch}.bin": table.tobytes()} if binary else {batch: pickle.dumps(plain, 2)}
+    folder, meta = FOLDERS[name, version]
+    files[meta] = ("\n".join(names) + "\n\n").encode() if binary else pickle.dumps({f"{key}_names": names})
+    return folder, files, labels
+
+
+def ends(train):
+    return np.arange(1, len(train) + 1) * (5 * N // len(train))
 
 
 def write_folder(root, name, version):
@@ -77,26 +70,25 @@ def write_folder(root, name, version):
 
 
 def write_tar(path, name, version, prefix=""):
-    folder, files, labels = official_files(name, version)
+    folder, files, _ = official_files(name, version)
     with tarfile.open(path, "w:gz") as archive:
         for file, data in files.items():
             member = tarfile.TarInfo(f"{prefix}{folder}/{file}")
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
-    return labels
+    return path
 
 
 def check(data, name, labels):
-    assert data.name == name
+    assert (data.name, data.flip) == (name, True)
     assert (data.inputs == IMAGES[: 5 * N]).all()
     assert data.labels.tolist() == data.true_labels.tolist() == labels[: 5 * N].tolist()
     assert (data.test.inputs == IMAGES[5 * N :]).all()
     assert data.test.labels.tolist() == labels[5 * N :].tolist()
     assert data.classes == tuple(NAMES10 if name == "cifar10" else NAMES100)
-    assert data.flip
     assert data.class_map == (tuple(CIFAR10_MAP) if name == "cifar10" else None)
-    assert (tuple(data.mean), tuple(data.std)) == NORMALISATION[name]
-    assert (tuple(data.test.mean), tuple(data.test.std)) == NORMALISATION[name]
+    for part in (data, data.test):
+        assert (tuple(part.mean), tuple(part.std)) == NORMALISATION[name]
 
 
 @pytest.mark.parametrize("version", ["binary", "python"])
@@ -105,8 +97,7 @@ def test_folder_parent_and_archive(tmp_path, name, version):
     folder, labels = write_folder(tmp_path, name, version)
     check(load(f"{name}:{folder}"), name, labels)
     check(load(f"{name}:{tmp_path}"), name, labels)
-    write_tar(tmp_path / "archive.tar.gz", name, version, prefix="./")
-    check(load(f"{name}:{tmp_path / 'archive.tar.gz'}"), name, labels)
+    check(load(f"{name}:{write_tar(tmp_path / 'archive.tar.gz', name, version, prefix='./')}"), name, labels)
 
 
 def test_an_archive_is_never_extracted(tmp_path, monkeypatch):
@@ -119,12 +110,9 @@ def test_an_archive_is_never_extracted(tmp_path, monkeypatch):
     assert not list((tmp_path / "cwd").iterdir())
 
 
-def cut(bytes_):
-    return lambda data: data[:-bytes_]
-
-
-def longer(bytes_):
-    return lambda data: data + bytes(bytes_)
+def changed(n):
+    """So many bytes longer, or shorter."""
+    return lambda data: data + bytes(n) if n > 0 else data[:n]
 
 
 def batch(pixels, labels):
@@ -132,14 +120,12 @@ def batch(pixels, labels):
 
 
 DAMAGED = [
-    ("cifar10", "binary", "data_batch_3.bin", cut(1),
+    ("cifar10", "binary", "data_batch_3.bin", changed(-1),
      rf"data_batch_3\.bin is cut short: expected {3073 * N:,} bytes, found {3073 * N - 1:,}"),
-    ("cifar10", "binary", "data_batch_3.bin", cut(3073), rf"cut short: .* found {3073 * (N - 1):,}"),
-    ("cifar10", "binary", "data_batch_3.bin", longer(1), r"data_batch_3\.bin is too long: expected"),
-    ("cifar10", "binary", "data_batch_3.bin", longer(3073), r"data_batch_3\.bin is too long: expected"),
-    ("cifar100", "binary", "train.bin", longer(1), r"train\.bin is too long: expected"),
-    ("cifar100", "binary", "train.bin", longer(3074), r"train\.bin is too long: expected"),
-    ("cifar100", "binary", "train.bin", cut(3074), rf"train\.bin is cut short: expected {3074 * 5 * N:,} bytes"),
+    ("cifar10", "binary", "data_batch_3.bin", changed(-3073), rf"cut short: .* found {3073 * (N - 1):,}"),
+    ("cifar10", "binary", "data_batch_3.bin", changed(3073), r"data_batch_3\.bin is too long: expected"),
+    ("cifar100", "binary", "train.bin", changed(3074), r"train\.bin is too long: expected"),
+    ("cifar100", "binary", "train.bin", changed(-3074), rf"train\.bin is cut short: expected {3074 * 5 * N:,} bytes"),
     ("cifar10", "binary", "batches.meta.txt", lambda data: b"cat\ndog\n", "does not name 10 classes"),
     ("cifar10", "binary", "data_batch_1.bin", lambda data: data[:3073] + b"M" + data[3074:], "code 77 at index 1"),
     ("cifar10", "python", "data_batch_1", batch(PLANES[:N, :7], [0] * N), "no uint8 array 'data'"),
@@ -163,22 +149,17 @@ def test_a_damaged_file_is_named_and_no_other(tmp_path, name, version, file, dam
         load(f"{name}:{path.parent}")
 
 
-def test_the_wrong_set_says_what_was_looked_for(tmp_path):
-    write_folder(tmp_path, "cifar10", "binary")
-    with pytest.raises(InputError, match="looked for cifar-100-binary or cifar-100-python"):
-        load(f"cifar100:{tmp_path}")
-
-
-def test_without_names_the_classes_are_numbers(tmp_path):
+def test_the_wrong_set_says_what_was_looked_for_and_without_names_the_classes_are_numbers(tmp_path):
     folder, _ = write_folder(tmp_path, "cifar100", "binary")
+    with pytest.raises(InputError, match="looked for cifar-10-batches-bin or cifar-10-batches-py"):
+        load(f"cifar10:{tmp_path}")
     (folder / "fine_label_names.txt").unlink()
     assert load(f"cifar100:{folder}").classes[:3] == ("0", "1", "2")
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"no archive"])
 def test_a_damaged_archive(tmp_path, damage):
-    path = tmp_path / "cifar.tar.gz"
-    write_tar(path, "cifar10", "binary")
+    path = write_tar(tmp_path / "cifar.tar.gz", "cifar10", "binary")
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(InputError, match="not a whole tar archive"):
         load(f"cifar10:{path}")
@@ -209,39 +190,31 @@ def path(request, tmp_path):
     return tmp_path / "human.pt"
 
 
-@pytest.mark.parametrize(
-    "which, key", [("aggre", "aggre_label"), ("worst", "worse_label"), ("random_label1", "random_label1")]
-)
-def test_labels_by_short_name_and_by_key(path, dataset, which, key):
-    codes = human_labels(path, which, dataset)
-    assert codes.dtype == np.int64
-    assert codes.tolist() == ARRAYS[key].tolist()
-
-
-def test_an_unknown_name_lists_what_is_there(path, dataset):
+def test_labels_by_short_name_and_by_key(path, dataset):
+    for which, key in (("aggre", "aggre_label"), ("worst", "worse_label"), ("random_label1", "random_label1")):
+        codes = human_labels(path, which, dataset)
+        assert (codes.dtype, codes.tolist()) == (np.int64, ARRAYS[key].tolist())
     with pytest.raises(InputError, match="no labels named random_label3; it has clean_label, aggre_label"):
         human_labels(path, "random3", dataset)
 
 
-def test_another_order_of_the_pictures_is_noticed(path, dataset):
-    other = Dataset(dataset.inputs, TRUE, dataset.classes, name="cifar10", true_labels=TRUE[::-1].copy())
-    with pytest.raises(InputError, match=r"differs from the true labels of cifar10 at 4 examples, first at index 0"):
-        human_labels(path, "aggre", other)
-
-
-def test_another_length_or_unknown_truth_is_refused(path, dataset):
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        ({"true_labels": TRUE[::-1].copy()}, "differs from the true labels of cifar10 at 4 examples, first at index 0"),
+        ({"true_labels": None}, "true labels of cifar10 are not known"),
+    ],
+)
+def test_labels_of_other_pictures_are_noticed(path, dataset, change, sentence):
+    with pytest.raises(InputError, match=sentence):
+        human_labels(path, "aggre", replace(dataset, **change))
     with pytest.raises(InputError, match=r"shape \(5,\).*needs 3 whole numbers"):
         human_labels(path, "aggre", dataset.take(np.arange(3)))
-    blind = Dataset(dataset.inputs, TRUE, dataset.classes, name="mine")
-    with pytest.raises(InputError, match="true labels of mine are not known"):
-        human_labels(path, "aggre", blind)
 
 
 def test_a_code_beyond_the_classes_is_named(tmp_path, dataset):
     np.savez(tmp_path / "h.npz", clean_label=TRUE, noisy_label=TRUE + 1)
-    with pytest.raises(
-        InputError, match=r"labels of cifar10 hold the code 4 at index 0; with 4 classes they run from 0 to 3"
-    ):
+    with pytest.raises(InputError, match="labels of cifar10 hold the code 4 at index 0; with 4 classes"):
         human_labels(tmp_path / "h.npz", "noisy", dataset)
 
 

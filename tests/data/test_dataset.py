@@ -38,12 +38,6 @@ def test_features_beyond_the_units_of_the_net_for_them_are_seen_smaller(units, c
     np.testing.assert_allclose(data.std, crowd * x.astype(float).std(0), rtol=1e-6)
 
 
-def test_an_official_normalisation_is_used_as_it_is():
-    data = pictures(normalisation=((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)))
-    assert data.mean.tolist() == [0.1, 0.2, 0.3]
-    assert data.std.tolist() == [0.4, 0.5, 0.6]
-
-
 def test_the_fingerprint_knows_inputs_labels_and_shape(monkeypatch, tmp_path):
     data = pictures()
     assert (len(data), data.in_shape, list(data.ids)) == (6, (3, 4, 5), list("012345"))
@@ -59,30 +53,20 @@ def test_the_fingerprint_knows_inputs_labels_and_shape(monkeypatch, tmp_path):
     assert len({same, *(other.fingerprint() for other in others)}) == 5
     monkeypatch.setattr(module, "_CHUNK_BYTES", 130)
     np.save(tmp_path / "x.npy", data.inputs)
-    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    assert Dataset(mapped, data.labels, data.classes).fingerprint() == same
-    strided = np.asfortranarray(data.inputs)
-    assert Dataset(strided, data.labels, data.classes).fingerprint() == same
+    for inputs in (np.load(tmp_path / "x.npy", mmap_mode="r"), np.asfortranarray(data.inputs)):
+        assert Dataset(inputs, data.labels, data.classes).fingerprint() == same
 
 
-def test_with_labels_keeps_the_truth():
-    data = pictures(true_labels=np.zeros(6, np.int64))
-    noisy = data.with_labels([1, 1, 1, 0, 0, 0])
-    assert noisy.labels.tolist() == [1, 1, 1, 0, 0, 0]
-    assert noisy.true_labels.tolist() == [0] * 6
-    assert data.labels.tolist() == [0, 1] * 3
-    with pytest.raises(InputError, match="code 2 at index 5"):
-        data.with_labels([0, 0, 0, 0, 0, 2])
-
-
-def test_take_keeps_rows_together_and_the_normalisation_of_the_whole():
+def test_other_labels_and_some_rows_keep_the_rest():
     data = pictures(true_labels=np.array([0, 0, 1, 1, 0, 1]))
-    part = data.take(np.array([4, 1]))
-    assert list(part.ids) == ["4", "1"]
-    assert part.labels.tolist() == [0, 1]
-    assert part.true_labels.tolist() == [0, 0]
+    noisy = data.with_labels([1, 1, 1, 0, 0, 0])
+    assert (noisy.labels.tolist(), data.labels.tolist()) == ([1, 1, 1, 0, 0, 0], [0, 1] * 3)
+    part = noisy.take(np.array([4, 1]))
+    assert (list(part.ids), part.labels.tolist(), part.true_labels.tolist()) == (["4", "1"], [0, 1], [0, 0])
     assert (part.inputs == data.inputs[[4, 1]]).all()
     assert (part.mean == data.mean).all()
+    with pytest.raises(InputError, match="code 2 at index 5"):
+        data.with_labels([0, 0, 0, 0, 0, 2])
 
 
 @pytest.mark.parametrize(
@@ -95,6 +79,7 @@ def test_take_keeps_rows_together_and_the_normalisation_of_the_whole():
         (np.zeros((2, 3), np.float32), [0, -1], {}, "code -1 at index 1"),
         (np.zeros((2, 3), np.float32), [0, 0], {"true_labels": np.array([0, 9])}, "true labels .* code 9"),
         (np.zeros((2, 3), np.float32), [0, 0], {"ids": ["a"]}, "2 inputs but 1 ids"),
+        (np.zeros((2, 3), np.float32), [0, 0], {"shown": ["a"]}, "2 inputs but 1 texts to show"),
     ],
 )
 def test_what_does_not_fit_is_refused(inputs, labels, extra, sentence):

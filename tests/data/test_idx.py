@@ -39,13 +39,9 @@ def test_train_and_official_test(tmp_path, packed, prefix):
     assert data.test.labels.tolist() == [0, 1]
 
 
-def test_without_the_official_test_set_the_truth_is_not_known(tmp_path):
+def test_without_the_official_test_set_the_truth_is_not_known_and_labels_must_be_there(tmp_path):
     write_set(tmp_path)
     assert load(tmp_path).true_labels is None
-
-
-def test_missing_labels_are_looked_for_by_name(tmp_path):
-    write_set(tmp_path)
     (tmp_path / "train-labels-idx1-ubyte").unlink()
     with pytest.raises(InputError, match=r"no file train-labels-idx1-ubyte or train-labels-idx1-ubyte\.gz"):
         load(tmp_path)
@@ -80,11 +76,9 @@ def test_damaged_gzip(tmp_path, damage):
 
 def test_digits():
     data = load("digits")
-    assert data.inputs.shape == (1797, 8, 8, 1)
+    assert (data.inputs.shape, data.in_shape, data.flip) == ((1797, 8, 8, 1), (1, 8, 8), False)
     assert (data.inputs.min(), data.inputs.max()) == (0, 255)
-    assert data.in_shape == (1, 8, 8)
-    assert data.classes == tuple("0123456789")
+    assert (data.classes, data.class_map) == (tuple("0123456789"), tuple(DIGITS_MAP))
     assert np.bincount(data.labels).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
     assert (data.true_labels == data.labels).all()
-    assert not data.flip
-    assert data.class_map == tuple(DIGITS_MAP)
+    assert data.fingerprint() == "76c8a77ae9c8261be80d4d30b3b8137347e75e3decd7b1789bbd689b7a1eb0e2"

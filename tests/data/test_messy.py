@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 
 import smallloss.data
@@ -46,14 +45,6 @@ def test_a_cell_may_be_a_book(tmp_path):
     texts = [f"word{k} " * 300_000 for k in range(4)]
     (tmp_path / "t.csv").write_text("text,label\n" + "".join(f"{text},{k % 2}\n" for k, text in enumerate(texts)))
     assert len(load(tmp_path / "t.csv")) == 4
-
-
-@pytest.mark.parametrize("names", [("x_train", "y_train", "x_test", "y_test"), ("images", "labels", "x_test", "y_test"),
-                                   ("train_images", "train_labels", "test_images", "test_labels")])  # fmt: skip
-def test_arrays_as_others_name_them(tmp_path, names):
-    arrays = dict(zip(names, (np.eye(4), [0, 1, 0, 1], np.eye(4)[:2], [1, 0]), strict=True))
-    np.savez(tmp_path / "a.npz", **arrays)
-    assert load(tmp_path / "a.npz").test.labels.tolist() == [1, 0]
 
 
 def drawn(root, *places):

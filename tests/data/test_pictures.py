@@ -31,28 +31,18 @@ def pixels(content, size=32):
     return np.frombuffer(decode(content, size, gray=False), np.uint8).reshape(size, size, 3)
 
 
-def bomb(width=20_000, height=20_000):
+def bomb():
     """A few bytes that claim 400 million pixels."""
 
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
-    )
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", 20_000, 20_000, 8, 0, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
 
 
-def sixteen_bits(value):
-    return Image.fromarray(np.full((32, 32), value, np.uint16))
-
-
-def see_through():
-    """Red, wholly transparent on the left half, wholly there on the right."""
-    values = np.zeros((32, 32, 4), np.uint8)
-    values[..., 0] = 255
-    values[:, 16:, 3] = 255
-    return Image.fromarray(values)
+def filled(value, kind):
+    return Image.fromarray(np.full((32, 32), value, kind))
 
 
 @pytest.mark.parametrize(
@@ -64,37 +54,20 @@ def see_through():
         (plain((0, 200, 0)).convert("P", palette=Image.Palette.ADAPTIVE), "GIF", (0, 200, 0), False),
         (plain((60, 128), mode="LA"), "PNG", (157, 157, 157), True),
         (plain((255, 255, 0, 0), mode="CMYK"), "TIFF", (0, 0, 255), False),
-        (sixteen_bits(65535), "PNG", (255, 255, 255), True),
-        (sixteen_bits(257 * 100), "PNG", (100, 100, 100), True),
-        (sixteen_bits(4095), "PNG", (255, 255, 255), True),
-        (Image.fromarray(np.full((32, 32), 0.5, np.float32)), "TIFF", (128, 128, 128), True),
-        (Image.fromarray(np.full((32, 32), 200, np.int32)), "TIFF", (200, 200, 200), True),
+        (plain((255, 0, 0, 0), mode="RGBA"), "PNG", (255, 255, 255), False),
+        (filled(65535, np.uint16), "PNG", (255, 255, 255), True),
+        (filled(257 * 100, np.uint16), "PNG", (100, 100, 100), True),
+        (filled(4095, np.uint16), "PNG", (255, 255, 255), True),
+        (filled(0.5, np.float32), "TIFF", (128, 128, 128), True),
+        (filled(200, np.int32), "TIFF", (200, 200, 200), True),
     ],
-    ids=[
-        "RGB",
-        "gray",
-        "1 bit",
-        "palette",
-        "gray alpha",
-        "CMYK",
-        "white in 16",
-        "16 bits",
-        "12 bits",
-        "float",
-        "32 bits",
-    ],
+    ids=range(12),
 )
 def test_every_mode_becomes_rgb(image, kind, expected, is_gray):
     content = encoded(image, kind)
     assert decoder.shape_of(content) == (32, 32, is_gray)
     got = pixels(content)
     assert np.abs(got.astype(int) - expected).max() <= 1
-
-
-def test_what_is_transparent_is_white():
-    got = pixels(encoded(see_through()))
-    assert got[5, 2].tolist() == [255, 255, 255]
-    assert got[5, 30].tolist() == [255, 0, 0]
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
@@ -156,14 +129,6 @@ def test_what_cannot_be_read_is_listed_and_the_others_move_up(tmp_path):
     assert "null byte" in got.unreadable[10]
 
 
-def test_pillows_limit_is_the_users(monkeypatch):
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
-    got = read_pictures([encoded(plain("red")), encoded(plain("red", (20, 20)))], RGB)
-    assert got.unreadable == {0: "32 x 32 pixels are more than Pillow's limit of 1,000"}
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)
-    assert not read_pictures([encoded(plain("red"))], RGB).unreadable
-
-
 @pytest.mark.parametrize(
     "sides, size",
     [([8, 8, 8], 32), ([28, 28], 32), ([50, 500, 45], 48), ([52, 52], 56), ([500], 96), ([40, 40, 2000], 40)],
@@ -195,19 +160,21 @@ def two_helpers(monkeypatch, chunk=8):
     monkeypatch.setattr(module, "_helper_count", lambda sources: 2)
 
 
-def files(folder, n, mode="RGB"):
-    rng = np.random.default_rng(1)
-    paths = []
-    for k in range(n):
-        shape = (32, 32, 3) if mode == "RGB" else (32, 32)
-        path = folder / (f"{k}.png" if k != 9 else 'new\nline "\u202e=cmd().png')
-        path.write_bytes(b"broken" if k % 50 == 7 else encoded(Image.fromarray(rng.integers(0, 256, shape, np.uint8))))
-        paths.append(str(path))
-    return paths
+def files(folder, n):
+    """The eighth is broken, and the tenth has a name that no line of a protocol may take for its end."""
+    paths = [folder / (f"{k}.png" if k != 9 else 'new\nline "\u202e=cmd().png') for k in range(n)]
+    for k, path in enumerate(paths):
+        pixels = np.random.default_rng(k).integers(0, 256, (32, 32, 3), np.uint8)
+        path.write_bytes(b"broken" if k % 50 == 7 else encoded(Image.fromarray(pixels)))
+    return list(map(str, paths))
+
+
+def interrupted(*arguments, **options):
+    raise KeyboardInterrupt
 
 
 def test_helpers_give_what_one_process_gives(tmp_path, monkeypatch):
-    """Names that no line of a protocol may take for its end, and Pillow's limit of pixels as the user set it."""
+    """Pillow's limit of pixels too is as the user set it."""
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 2000)
     paths = files(tmp_path, 120)
     for k in range(64, 120, 8):
@@ -239,9 +206,6 @@ def test_an_interruption_ends_the_helpers_work(tmp_path, monkeypatch):
         with real(target) as answer:
             yield lambda chunk: asked.append(chunk) or answer(chunk)
 
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(module, "_helper", helper)
     monkeypatch.setattr(decoder, "decode_all", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -269,11 +233,7 @@ def test_more_than_the_budget_is_mapped_and_found_again(tmp_path, cache, monkeyp
 
 
 def test_nothing_half_written_is_left_in_the_cache(tmp_path, cache, monkeypatch):
-    paths = files(tmp_path, 3, mode="L")
-
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
+    paths = files(tmp_path, 3)
     monkeypatch.setattr(module, "MEMORY_BUDGET", 0)
     monkeypatch.setattr(decoder, "decode_all", interrupted)
     with pytest.raises(KeyboardInterrupt):

@@ -1,3 +1,4 @@
+import codecs
 import collections
 import pickle
 
@@ -15,9 +16,7 @@ def test_arrays_and_plain_containers(protocol):
     got = read_pickle(pickle.dumps(PLAIN, protocol), "it")
     assert (got["a"].dtype.kind, got["a"].dtype.itemsize) == ("i", 4)
     assert (got["a"] == PLAIN["a"]).all()
-    assert got["b"] == PLAIN["b"]
-    assert got["c"] == PLAIN["c"]
-    assert got["d"] == 7
+    assert [got[key] for key in "bcd"] == [PLAIN[key] for key in "bcd"]
 
 
 def test_the_old_numpy_name_and_python_2_text():
@@ -28,8 +27,7 @@ def test_the_old_numpy_name_and_python_2_text():
         b"b\x89U\x03\x01\xfe\x07tbu."
     )
     got = read_pickle(old, "it")
-    assert got[b"data"].dtype == np.uint8
-    assert got[b"data"].tolist() == [1, 254, 7]
+    assert (got[b"data"].dtype, got[b"data"].tolist()) == (np.uint8, [1, 254, 7])
 
 
 class Shell:
@@ -39,8 +37,6 @@ class Shell:
 
 class Codec:
     def __reduce__(self):
-        import codecs
-
         return codecs.encode, ("uryyb", "rot13")
 
 

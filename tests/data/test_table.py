@@ -1,4 +1,6 @@
 import io
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -36,17 +38,10 @@ def test_a_table_of_pictures(tmp_path):
 
 def test_absolute_paths_an_id_column_and_a_label_by_name(tmp_path):
     pictures(tmp_path)
-    path = table(
-        tmp_path / "t.parquet",
-        Image=[str(tmp_path / "img" / f"{k}.png") for k in range(4)],
-        id=HOSTILE[:4],
-        species=pa.array(["=cmd()", "</script>"] * 2).dictionary_encode(),
-        label=["x"] * 4,
-    )
-    data = load(path, label="species")
-    assert list(data.ids) == HOSTILE[:4]
-    assert data.classes == ("</script>", "=cmd()")
-    assert data.labels.tolist() == [1, 0, 1, 0]
+    paths = [str(tmp_path / "img" / f"{k}.png") for k in range(4)]
+    species = pa.array(["=cmd()", "</script>"] * 2).dictionary_encode()
+    data = load(table(tmp_path / "t.parquet", Image=paths, id=HOSTILE[:4], species=species), label="species")
+    assert (list(data.ids), data.classes, data.labels.tolist()) == (HOSTILE[:4], ("</script>", "=cmd()"), [1, 0, 1, 0])
 
 
 # Numbers and categories
@@ -90,14 +85,11 @@ def test_parquet_and_csv_give_the_same_features(tmp_path):
 
 
 def test_types_of_parquet_columns(tmp_path):
-    import datetime
-    import decimal
-
     path = table(
         tmp_path / "t.parquet",
         flag=[True, False, None],
-        day=[datetime.date(1970, 1, 2), datetime.date(1970, 1, 5), datetime.date(1970, 1, 3)],
-        price=[decimal.Decimal("1.5"), decimal.Decimal("2.5"), decimal.Decimal("0.5")],
+        day=[date(1970, 1, 2), date(1970, 1, 5), date(1970, 1, 3)],
+        price=[Decimal("1.5"), Decimal("2.5"), Decimal("0.5")],
         size=pa.array([3, 7, 5]).dictionary_encode(),
         big=[1e300, np.inf, 2.0],
         row=[0, 1, 2],
@@ -164,9 +156,6 @@ def test_of_very_long_collections_a_part_makes_the_vocabulary(tmp_path, monkeypa
     assert data.inputs.shape == (8, 7)
     whole = load(table(tmp_path / "u.parquet", text=(SPORT + FOOD)[::2], label=["s"] * 2 + ["f"] * 2))
     assert data.notes[-1].split()[7] == whole.notes[-1].split()[7]  # as many terms
-
-
-# Bad input
 
 
 def test_pictures_inside_a_table_are_read_as_datasets_are_shared(tmp_path):
