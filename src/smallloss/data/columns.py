@@ -132,8 +132,8 @@ class Table:
 
     def texts(self, columns: Iterable[str]) -> list[str]:
         """The texts of several columns as one, a missing one as an empty text."""
-        cells = [pc.fill_null(self.arrow.column(name).cast(pa.string()), "").to_pylist() for name in columns]
-        return ["\n".join(row).strip() for row in zip(*cells, strict=True)]
+        cells = [self.arrow.column(name).to_pylist() for name in columns]
+        return ["\n".join(cell or "" for cell in row).strip() for row in zip(*cells, strict=True)]
 
     def pictures(self, column: str) -> tuple[list[Source], list[str]]:
         """Where each picture is, relative paths counting from the folder of the table, and its id.
