@@ -187,7 +187,8 @@ def difference_hash(inputs: np.ndarray) -> np.ndarray:
             "ih,nhw,jw->nij", down, inputs[start : start + _CHUNK].mean(axis=3, dtype=np.float32), across, optimize=True
         )
         darker = np.diff(small, axis=2) > 0.5  # rounding alone must not set a bit of an even surface
-        hashes.append(np.packbits(darker.reshape(len(small), 64), axis=1).view(np.uint64)[:, 0])
+        bits = np.ascontiguousarray(np.packbits(darker.reshape(len(small), 64), axis=1))
+        hashes.append(bits.view(np.uint64)[:, 0])
     return np.concatenate(hashes)
 
 
