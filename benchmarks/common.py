@@ -35,18 +35,12 @@ def named_values(pairs: Iterable[str]) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in pairs)
 
 
-def record(path: Path, row: dict[str, Any], made: dict[str, Any] | None = None) -> None:
-    """Append one line and flush it: a run that is cut off keeps what it measured.
-
-    made: commit, hardware and so on of what was measured here but made elsewhere; they go before our own, and our
-    commit is then `measured_by`.
-    """
+def record(path: Path, row: dict[str, Any]) -> None:
+    """Append one line and flush it: a run that is cut off keeps what it measured."""
     path.parent.mkdir(parents=True, exist_ok=True)
     script = os.path.relpath(sys.argv[0])
     places = (_place(word) for word in sys.argv[1:])
     facts = {"commit": commit(), "hardware": hardware(), "command": shlex.join(["python", script, *places])}
-    if made:
-        facts |= {"measured_by": facts["commit"], **made}
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(row | facts) + "\n")
         file.flush()

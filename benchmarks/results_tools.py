@@ -1,28 +1,41 @@
 """What the sections of docs/results.md are made with: lines of results, tables, and where they come from."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from common import RESULTS
 
+NOT_COUNTED = ("shuffled", "function of the input")  # in the coverage of intervals: nothing can be known of them
 
-def lines(name: str) -> list[dict[str, Any]]:
-    path = RESULTS / name
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+Row = dict[str, Any]
 
 
-def latest(rows: list[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
+def lines(name: str) -> list[Row]:
+    return [json.loads(line) for line in (RESULTS / name).read_text().splitlines()]
+
+
+def latest(rows: Iterable[Row], *keys: str) -> list[Row]:
     """Of several measurements of one thing, the last; a file keeps them all."""
     return list({tuple(row[key] for key in keys): row for row in rows}.values())
 
 
-def table(head: list[str], rows: list[list[str]]) -> str:
+def part(name: str, *more: str, file: str = "trust.jsonl") -> list[Row]:
+    """The lines of one part of trust.py, one of each set and seed."""
+    return latest([row for row in lines(file) if row["part"] == name], "name", "noise", "seed", *more)
+
+
+def mean(values: Iterable[float]) -> float:
+    values = list(values)
+    return sum(values) / len(values) if values else float("nan")
+
+
+def table(head: list[str], rows: Iterable[list[str]]) -> str:
     body = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]]
     return "\n".join(body) + "\n"
 
 
-def made(rows: list[dict[str, Any]]) -> str:
+def made(name: str, rows: list[Row]) -> str:
     """Where a table comes from."""
-    commits = ", ".join(sorted({row["commit"][:12] for row in rows}))
-    hardware = ", ".join(sorted({row["hardware"] for row in rows}))
-    return f"Commit {commits}; {hardware}.\n"
+    processors = {row["hardware"].split(",")[0] for row in rows}
+    return f"\n`{name}`; {', '.join(sorted(processors))}.\n"

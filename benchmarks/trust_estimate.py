@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from estimators import joint_noise_rate
 from smallloss.noise.confident import confident_joint, label_issues
 from smallloss.noise.estimate import estimate
 from smallloss.noise.model import NoiseModel
@@ -49,9 +48,10 @@ def _peers(cell: Cell) -> dict[str, Row]:
     P, labels = cell.mean, cell.labels
     M = per_label(P.argmax(1) != labels, labels, cell.c)
     prior = np.bincount(cell.true, minlength=cell.c) / len(labels)
-    joint = joint_noise_rate(confident_joint(P, labels, cell.c))
+    joint = confident_joint(P, labels, cell.c)
+    carried = np.maximum(joint.sum(axis=1), 1e-12)
     return {
-        "cleanlab": _of_rates(cell, joint, label_issues(P, labels)),
+        "cleanlab": _of_rates(cell, 1 - joint.diagonal() / carried, label_issues(P, labels)),
         "prediction is not the label": _of_rates(cell, M, P.argmax(1) != labels),
         "the true shares": _of_rates(cell, cell.rates, cell.selected(cell.rates, prior, None).issue),
     }
