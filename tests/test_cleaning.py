@@ -1,6 +1,7 @@
 """`clean` on data that is hardly enough."""
 
 import csv
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -43,6 +44,15 @@ def test_labels_beside_the_data_are_told_where_they_belong():
         sl.clean(np.eye(4), np.arange(4))
 
 
+def test_nearly_equal_labels_are_told_with_the_choices_and_in_the_notes(tmp_path):
+    y = np.arange(40) % 2
+    names = np.where(np.arange(40) % 8 == 0, "cat ", np.where(y == 0, "cat", "dog"))
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    run = sl.clean((x, names), tmp_path / "run", noise_rate=0.1, epochs=1, device="cpu")
+    assert any("'cat' and 'cat '" in note for note in run.result.notes)
+    assert "'cat' and 'cat '" in json.loads((tmp_path / "run" / "config.json").read_text())["chosen"]["labels"]
+
+
 @pytest.mark.parametrize("tested", [False, True])
 def test_duplicates_stay_on_one_side(tested):
     """With an official test part too, where a tenth of the rest validates."""
@@ -53,15 +63,6 @@ def test_duplicates_stay_on_one_side(tested):
     assert protocol == ("honest" if tested else "hold out")
     assert len(held_out) >= 16
     assert not set(train % 100) & set(held_out % 100)
-
-
-@pytest.mark.parametrize(
-    "rate, words",
-    [(-0.1, "The noise rate of class '0' is -0.1"), ([0.1, 0.2, 0.3], "but there are 2 classes: give one per class")],
-)
-def test_a_wrong_rate_is_a_sentence(rate, words):
-    with pytest.raises(InputError, match=words):
-        sl.clean((np.eye(40, 3, dtype=np.float32), np.arange(40) % 2), noise_rate=rate, epochs=1, progress=False)
 
 
 def test_a_prior_is_given_by_label_and_nothing_to_predict_gives_nothing():
@@ -84,13 +85,6 @@ def test_data_of_which_nothing_can_be_held_out_is_refused():
     x = np.random.default_rng(0).normal(size=(6, 2))
     with pytest.raises(InputError, match="Nothing of arrays can be held out"):
         sl.clean((x, np.arange(6) % 3), noise_rate=0.1, epochs=1)
-
-
-def test_a_bad_beta_is_refused_before_training_where_the_rates_are_estimated(tmp_path):
-    x = np.random.default_rng(0).normal(size=(30, 2))
-    with pytest.raises(InputError, match="beta is 5"):
-        sl.clean((x, np.arange(30) % 3), tmp_path / "run", epochs=1, settings={"beta": 5})
-    assert not (tmp_path / "run").exists()
 
 
 def test_every_picture_is_judged_or_listed_and_an_audit_knows_which(tmp_path):

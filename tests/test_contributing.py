@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from command import smallloss
 from smallloss import methods
-from smallloss.cli import main
 from smallloss.errors import InputError
 
 CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
@@ -29,7 +29,7 @@ def method_folder(tmp_path, monkeypatch):
             delattr(methods, name.rpartition(".")[2])
 
 
-def test_the_method_of_contributing_runs_as_it_is_written(method_folder, tiny, tmp_path, monkeypatch, capsys):
+def test_the_method_of_contributing_runs_as_it_is_written(method_folder, tiny, tmp_path, monkeypatch):
     text = CONTRIBUTING.read_text(encoding="utf-8")
     name = re.search(r"`methods/(\w+)\.py` would be all of this", text)[1]
     code = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
@@ -39,12 +39,8 @@ def test_the_method_of_contributing_runs_as_it_is_written(method_folder, tiny, t
     np.savez(data, x=tiny.inputs, y=tiny.labels)
     arguments = ["clean", data, "--out", out, "--method", name, "--epochs", 3, "--noise-rate", 0.2, "--device", "cpu"]
     arguments += ["--set", re.search(r"--set (\S+)`", text)[1]]
-    monkeypatch.setattr(sys, "argv", ["smallloss", *map(str, arguments)])
     monkeypatch.setenv("SMALLLOSS_DEBUG", "1")
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    assert stopped.value.code == 0
-    said = capsys.readouterr().out
+    said = smallloss(*arguments).out
     assert f"{name}, compared with plain cross entropy" in said
     assert "\nMAE " in said
     config = json.loads((out / "config.json").read_text())

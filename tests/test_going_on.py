@@ -1,14 +1,13 @@
 """A setting that ruined a later stage may be changed: the run goes on from the stages that were not trained by it."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from smallloss.cli import main
+from command import smallloss
 from smallloss.errors import InputError
 from smallloss.record.folder import RunFolder, read_config
 
@@ -110,30 +109,24 @@ def test_what_differs_is_said_in_few_words(tmp_path):
     assert "a run on other data, or on this data before it changed (corrections differs; data.f" in str(refused.value)
 
 
-def test_a_step_that_was_too_large_does_not_cost_stage_1(tiny, tmp_path, monkeypatch, capsys):
+def test_a_step_that_was_too_large_does_not_cost_stage_1(tiny, tmp_path):
     data = tmp_path / "tiny.npz"
     np.savez(data, x=tiny.inputs, y=tiny.labels)
 
-    def clean(out: Path, lr: float) -> tuple[int, str]:
-        arguments = ["clean", data, "--out", out, "--method", "rsl_wm", "--epochs", 2, "--noise-rate", 0.2]
-        arguments += ["--device", "cpu", "--set", "mixmatch.steps_per_epoch=3", "--set", f"rsl_wm.lr={lr}"]
-        monkeypatch.setattr(sys, "argv", ["smallloss", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        said = capsys.readouterr()
-        return int(stopped.value.code), said.out + said.err
+    def clean(out: Path, lr: float, status: int) -> str:
+        said = smallloss(
+            "clean", data, "--out", out, "--method", "rsl_wm", "--epochs", 2, "--noise-rate", 0.2, "--device", "cpu",
+            "--set", "mixmatch.steps_per_epoch=3", "--set", f"rsl_wm.lr={lr}", status=status,
+        )  # fmt: skip
+        return said.out + said.err
 
     whole, ruined = tmp_path / "whole", tmp_path / "ruined"
-    assert clean(whole, 0.05)[0] == 0
-    status, said = clean(ruined, 1e30)
-    assert status != 0
-    assert "loss turned" in said
+    clean(whole, 0.05, 0)
+    assert "loss turned" in clean(ruined, 1e30, 2)
     first = (ruined / "metrics.jsonl").read_text()
     assert [json.loads(line)["stage"] for line in first.splitlines()] == ["stage1"] * 2
 
-    status, said = clean(ruined, 0.05)
-    assert status == 0
-    (changed,) = (line for line in said.splitlines() if line.startswith("changed "))
+    (changed,) = (line for line in clean(ruined, 0.05, 0).splitlines() if line.startswith("changed "))
     assert "settings.rsl_wm.lr was 1e+30, now 0.05" in changed
     assert (ruined / "metrics.jsonl").read_text().startswith(first)  # seconds and all
     config = read_config(ruined)
@@ -141,6 +134,5 @@ def test_a_step_that_was_too_large_does_not_cost_stage_1(tiny, tmp_path, monkeyp
     assert config == read_config(whole)
     for name in ("ledger.npz", "selection.npz", "examples.csv", "model.safetensors"):
         assert (ruined / name).read_bytes() == (whole / name).read_bytes(), name
-    status, said = clean(ruined, 0.04)
-    assert status == 2
+    said = clean(ruined, 0.04, 2)
     assert "holds a run with other settings (settings.rsl_wm.lr was 0.05, now 0.04). Give the same" in said

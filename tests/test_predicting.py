@@ -1,8 +1,5 @@
 """`smallloss predict` and `sl.load_classifier`: the classifier of a run, later and elsewhere."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -10,6 +7,7 @@ from PIL import Image
 from torch import nn
 
 import smallloss as sl
+from command import smallloss
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
 
@@ -41,11 +39,9 @@ def made(data="photos", **options):
 
 def test_new_photos_from_the_command_line(photos):
     run = made()
-    command = [sys.executable, "-m", "smallloss", "predict", "run", "new", "--out", "found.csv"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "found.csv: 13 examples: 4 " in done.stdout
-    assert "1 cannot be read (broken.jpg: not a picture in a known format)." in done.stdout
+    said = smallloss("predict", "run", "new", "--out", "found.csv").out
+    assert "found.csv: 13 examples: 4 " in said
+    assert "1 cannot be read (broken.jpg: not a picture in a known format)." in said
     table = read_table(photos / "found.csv").to_pydict()
     assert table["id"][:2] == ["60-is-0.png", "62-is-2.png"]
     assert table["id"][-1] == "deep/er/71-is-2.png"

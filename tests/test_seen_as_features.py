@@ -1,8 +1,6 @@
 """`clean DATA --features` and `--backbone`: the network sees features, everyone else sees the data."""
 
 import json
-import os
-import subprocess
 import sys
 
 import numpy as np
@@ -10,6 +8,7 @@ import pytest
 from PIL import Image
 
 import smallloss as sl
+from command import process
 from smallloss.auditing.session import audit
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
@@ -68,13 +67,10 @@ def test_features_train_and_pictures_are_shown_exported_and_audited(photos):
 
 def test_a_backbone_of_ones_own_through_the_command_line(photos):
     (photos / "own.py").write_text(OWN)
-    command = [sys.executable, "-c", "from smallloss.cli import main; main()", "clean", "photos", "--out", "run"]
-    command += ["--epochs", "3", "--noise-rate", "0.2", "--backbone", "own:make"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200", "NO_COLOR": "1", "PYTHONSAFEPATH": "1"}
-    done = subprocess.run(command, cwd=photos, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    words = ["clean", "photos", "--out", "run", "--epochs", "3", "--noise-rate", "0.2", "--backbone", "own:make"]
+    done = process(*words, program=[sys.executable, "-P", "-m", "smallloss"])
     note = "the network sees 3 features from own:make, which was given pictures of 32 x 32 in 0..1, not normalised."
-    assert note in " ".join(done.stdout.split())
+    assert note in " ".join(done.out.split())
     assert json.loads((photos / "run" / "config.json").read_text())["data"]["backbone"] == "own:make"
     kept, want = np.load("run/backbone.npz"), np.load("emb.npz")
     rows = dict(zip(want["id"].tolist(), want["features"], strict=True))

@@ -1,7 +1,6 @@
 """No harm: what a run leaves behind is the classifier that is best on the held-out part; a tie is the method's."""
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +8,8 @@ import numpy as np
 import pytest
 
 import smallloss as sl
-from smallloss.cli import main
+from command import smallloss
 from smallloss.data import from_arrays
-from smallloss.errors import InputError
 from smallloss.record.examples import Examples
 from smallloss.record.run import Run
 from smallloss.report.page import page
@@ -58,32 +56,25 @@ def test_a_page_read_back_is_the_same_where_the_method_is_not_shipped(spoilt):
     assert page(again, "run") == (spoilt.folder / "report.html").read_text()
 
 
-def test_the_method_can_be_forced_and_a_finished_run_is_shipped_anew(tmp_path, monkeypatch, capsys):
+def test_the_method_can_be_forced_and_a_finished_run_is_shipped_anew(tmp_path):
     """Nothing is trained again for that."""
     x, y, true = blobs(200)
     np.savez(tmp_path / "data.npz", x=x, y=y)
-    command = ["smallloss", "clean", tmp_path / "data.npz", "--out", tmp_path / "run", "--noise-rate", 0.2]
+    command = ["clean", tmp_path / "data.npz", "--out", tmp_path / "run", "--noise-rate", 0.2]
     command += ["--epochs", 8, "--set", "rsl.lr=1e-9"]
     files = []
     for more in ([], ["--ship", "method"], []):
-        monkeypatch.setattr(sys, "argv", [*map(str, command), *more])
-        main_and_exit()
+        said = smallloss(*command, *more).out
         files.append({name: (tmp_path / "run" / name).read_bytes() for name in ("model.safetensors", "examples.csv")})
         config = json.loads((tmp_path / "run" / "config.json").read_text())
         assert config["shipped"]["method"] == ("rsl" if more else "cross_entropy")
         assert ("--ship" in config["options"]) == bool(more)
         shipped = f"{'RSL' if more else 'Cross Entropy'} is shipped: "
-        assert shipped in " ".join(capsys.readouterr().out.split())
+        assert shipped in " ".join(said.split())
     assert files[0] == files[2] != files[1]
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     assert len(lines) == len({(json.loads(line)["stage"], json.loads(line)["epoch"]) for line in lines}) == 16
     assert (predictions(tmp_path / "run") == true).mean() > 0.9
-
-
-def main_and_exit() -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    assert stopped.value.code in (0, None)
 
 
 def test_suggestions_come_from_the_network_that_did_not_learn_the_wrong_labels(tmp_path):
@@ -135,11 +126,6 @@ def test_where_nothing_is_held_out_the_method_is_shipped():
     data = from_arrays(x[:90], y[:90], test=(x[90:], y[90:]))
     run = sl.clean(data, noise_rate=0.2, epochs=1, protocol="full", settings=SPOILT)
     assert run.result.shipped == ("rsl", "nothing is held out to choose by, and it is the method asked for")
-
-
-def test_another_wish_is_refused_in_words():
-    with pytest.raises(InputError, match="There is no ship='last'; choose best or method"):
-        sl.clean((np.eye(40, 3), np.arange(40) % 2), ship="last")
 
 
 def test_a_benchmarks_truth_chooses_nothing(tmp_path):

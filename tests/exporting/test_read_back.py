@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exported import command, write_run
+from command import smallloss
+from exported import write_run
 from made import rows_of
 from smallloss.data.source import load
 from smallloss.data.table_files import read_table, write_table
@@ -25,10 +26,10 @@ def test_a_cleaned_csv_of_texts_through_the_commands(tmp_path):
     """Exported, cleaned again and exported again, by the program itself."""
     table = write_texts(tmp_path / "t.parquet")
     run = write_run(tmp_path / "run", load(table), source=str(table))
-    done = command("export", run, "--to", "csv", "--out", tmp_path / "once.csv", "--keep", "all")
-    assert done == f"{tmp_path / 'once.csv'}: 50 examples; 0 left out\n"
+    done = smallloss("export", run, "--to", "csv", "--out", tmp_path / "once.csv", "--keep", "all")
+    assert done.out == f"{tmp_path / 'once.csv'}: 50 examples; 0 left out\n"
     quick = ("--preset", "cpu", "--epochs", 1, "--noise-rate", 0.1)
-    command("clean", tmp_path / "once.csv", "--out", tmp_path / "again", *quick)
+    smallloss("clean", tmp_path / "once.csv", "--out", tmp_path / "again", *quick)
     own = read_table(table).to_pydict()
     seen = read_table(tmp_path / "again" / "examples.parquet").to_pydict()
     assert (seen["id"], seen["given_label"]) == (own["id"], own["label"])

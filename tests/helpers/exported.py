@@ -1,10 +1,6 @@
 """A run as `clean` leaves it, and what looks at an export from outside."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -54,12 +50,3 @@ def files_in(folder: Path) -> dict[str, Path]:
 
 def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {name: (path.read_bytes(), path.stat().st_mtime_ns) for name, path in files_in(folder).items()}
-
-
-def command(*arguments: Any) -> str:
-    """What the program prints when it is well: `command("export", run, ...)`."""
-    program = [sys.executable, "-m", "smallloss", *map(str, arguments)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", "COLUMNS": "200"}
-    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
