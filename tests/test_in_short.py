@@ -33,6 +33,7 @@ def test_a_ledger():
     assert repr(ledger) == "<LossLedger of 5,000 examples: nothing recorded, window (1, None)>"
     for _ in range(3):
         ledger.update(np.arange(4_999), np.ones(4_999))
+        assert "an open epoch, window" in repr(ledger)
         ledger.end_epoch()
     assert repr(ledger) == "<LossLedger of 5,000 examples: 3 epochs of loss, window (1, None), 1 never seen>"
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from smallloss.comparing.compare import compare, require_all
+from smallloss.comparing.jobs import Results, claim
 from smallloss.comparing.page import difference
-from smallloss.comparing.results import Results, claim
 from smallloss.data.idx import load_digits
 from smallloss.errors import InputError, SmallLossError
 from smallloss.methods import rsl

@@ -66,15 +66,6 @@ def test_values_computed_by_an_engine_are_taken_as_they_are():
     assert ledger.predicted.tolist() == [4, 2]
 
 
-def test_a_ledger_says_what_it_holds():
-    ledger = LossLedger(3)
-    assert repr(ledger) == "<LossLedger of 3 examples: nothing recorded>"
-    ledger.update([0], [1.0])
-    assert repr(ledger) == "<LossLedger of 3 examples: an open epoch>"
-    ledger.end_epoch()
-    assert repr(ledger) == "<LossLedger of 3 examples: 1 epochs of loss, 2 never seen>"
-
-
 @pytest.mark.parametrize("make", [np.array, torch.tensor])
 def test_a_reused_buffer_cannot_change_what_was_recorded(make):
     index, loss = make([0, 1]), make([1.0, 2.0])
