@@ -17,6 +17,7 @@ _HOMES = {
     "Judgement": "smallloss.noise.verdict",
     "corrupt": "smallloss.criterion.corrupt",
     "transition": "smallloss.criterion.transition",  # the module: transition.uniform(0.5, 10), ...
+    "losses": "smallloss.engine.losses",  # the module: losses.forward(logits, labels, T), ...
     "Dataset": "smallloss.data.dataset",
     "load": "smallloss.data.source",
     "clean": "smallloss.run.clean",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from smallloss.criterion.selection import Selection as Selection
     from smallloss.data.dataset import Dataset as Dataset
     from smallloss.data.source import load as load
+    from smallloss.engine import losses as losses
     from smallloss.engine.classifier import Classifier as Classifier
     from smallloss.engine.classifier import load_classifier as load_classifier
     from smallloss.errors import InputError as InputError
@@ -60,7 +62,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'smallloss' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name) if name != "transition" else import_module(_HOMES[name])
+    home = import_module(_HOMES[name])
+    value = getattr(home, name, home)  # a module is its own home
     globals()[name] = value
     return value
 

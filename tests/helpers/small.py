@@ -7,7 +7,7 @@ from typing import Any
 from smallloss.engine.progress import Progress
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
-from smallloss.methods import co_teaching, elr, incv, jocor
+from smallloss.methods import co_teaching, d2l, elr, f_correction, incv, jocor, truncated_lq
 from smallloss.methods.mixmatch import MixMatchSettings
 from smallloss.methods.settings import Settings
 
@@ -22,6 +22,10 @@ def settings(**changes: Any) -> Settings:
     recipes |= {"jocor": adam, "elr": replace(RECIPE, epochs=6), "incv": adam, "incv_fold": replace(RECIPE, epochs=2)}
     own = {"mixmatch": how, "co_teaching": co_teaching.Own(), "elr": elr.Own(), "jocor": jocor.Own(agreement=0.5),
            "incv": incv.Own(rounds=2)}  # fmt: skip
+    recipes |= {"f_correction": RECIPE, "l_dmi": replace(RECIPE, lr=1e-3), "truncated_lq": replace(RECIPE, epochs=8)}
+    recipes |= {"d2l": replace(RECIPE, epochs=8, batch=16, lr=0.2, schedule="constant")}
+    own |= {"d2l": d2l.Own(begin=0.0, window=2, neighbours=5), "f_correction": f_correction.Own(transition="anchors"),
+            "truncated_lq": truncated_lq.Own(k=0.3, start=0.75, every=1)}  # fmt: skip
     small = Settings("test", "small-convnet", recipes=recipes, own=own)
     return small.changed(changes)
 

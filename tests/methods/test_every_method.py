@@ -63,7 +63,7 @@ def test_the_list_says_what_each_needs_and_costs():
     found = {one.name: one for one in methods.described()}
     assert {name: found[name].called for name in ours} == ours
     assert all(one.says and one.costs for one in found.values())
-    assert {one.needs for one in found.values()} == {"noise rate", None}
+    assert {one.needs for one in found.values()} == {"noise rate", "matrix", None}
     assert all(a < b for a, b in pairwise(found))
 
 

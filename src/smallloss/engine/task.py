@@ -45,6 +45,8 @@ class Task:
     workers: int = 0
     deterministic: bool = False
     pins: dict[int, int] = field(default_factory=dict)  # rows answered by hand -> true class, or NONE
+    loss: str = "cross_entropy"  # what plain training descends, by its name in `losses`
+    transition: np.ndarray | None = None  # T as it is known before training, for losses that need it
 
     def __post_init__(self) -> None:
         if self.path not in ("auto", "resident", "streaming"):

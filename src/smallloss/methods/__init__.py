@@ -9,6 +9,7 @@ A method is a module here with `def train(task, settings, noise) -> Learned`. It
 - `NEEDS`, what must be known of the noise: "noise rate" (if left out), "matrix" or None.
 - `COSTS`, in words: `smallloss methods` lists them all, each with the first line of its file.
 - `refuse(settings)`, where it cannot take them all: that is asked before anything is trained.
+- `refuse_task(task, settings, noise)`, where it cannot learn that: likewise, of the noise as it is known by then.
 - `follows(settings)`, which settings of its recipe are fitted to the number of pictures, if not all that are.
 
 Adding one is adding its file; what has no `train` is support.
@@ -81,11 +82,15 @@ def refuse(name: str, settings: Any) -> None:
     getattr(get(name), "refuse", lambda _: None)(settings)
 
 
+def refuse_task(name: str, task: Any, settings: Any, noise: Any) -> None:
+    """An InputError where a method cannot learn from these data, or by what is known of their noise."""
+    getattr(get(name), "refuse_task", lambda *_: None)(task, settings, noise)
+
+
 def train(name: str, task: Any, settings: Any, noise: Any) -> Any:
     """What a method learns (`Learned`), once it takes the settings and knows what it must of the noise."""
     refuse(name, settings)
-    if needs(name) == "matrix" and noise.transition is None:
-        raise InputError(f"{called(name)} needs a transition matrix: give T with --transition (Python: transition=).")
+    refuse_task(name, task, settings, noise)
     if needs(name) and not noise.is_known:
         raise InputError(f"{called(name)} needs a noise rate: give noise_rate, or a transition matrix.")
     return get(name).train(task, settings, noise)

@@ -17,7 +17,7 @@ from smallloss.engine.stage import Stage, fit
 from smallloss.engine.task import Task
 from smallloss.methods.settings import STAGE1, Settings
 from smallloss.methods.small_loss import warm_up
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.supervised import Plain
 from smallloss.noise.estimate import count, matrices_of
 from smallloss.noise.model import NoiseModel
 
@@ -27,7 +27,7 @@ NEITHER = -1  # the fold of what no network learns, and all judge
 _APART = 20  # where nothing is held out, so many of an observed class leave two for neither half to learn
 
 
-class Fold(Supervised):
+class Fold(Plain):
     """Learns some examples and judges the others: by its mean prediction, or in the epoch that agrees best."""
 
     def __init__(
@@ -40,7 +40,7 @@ class Fold(Supervised):
         self.epochs = torch.zeros((), dtype=torch.int64)
 
     def buffers(self) -> dict[str, Tensor]:
-        return {"total": self.total, "epochs": self.epochs}
+        return super().buffers() | {"total": self.total, "epochs": self.epochs}
 
     def after_epoch(self, stage: Stage, epoch: int) -> dict[str, float]:
         if epoch not in stage.record:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
+from smallloss.engine import losses
 from smallloss.engine.networks import Network
 from smallloss.engine.objective import Batch
 from smallloss.engine.recipe import Recipe
@@ -24,7 +23,6 @@ NEEDS = None
 COSTS = "one network; a row of probabilities kept for each example"
 _PAPER = Recipe(epochs=120, lr=0.02, weight_decay=1e-3, milestones=(1 / 3, 2 / 3), factor=0.01)
 RECIPES = {"paper": _PAPER, "fast": FAST, "cpu": CPU}
-_LEAST = 1e-4  # of a probability, so that no logarithm runs away
 
 
 @dataclass(frozen=True)
@@ -40,21 +38,15 @@ class EarlyLearning(Supervised):
 
     def __init__(self, task: Task, name: str, examples: np.ndarray, settings: Settings) -> None:
         super().__init__(task, name, examples, settings.recipe(name), settings.net, recipe_name=name)
-        self.own: Own = settings.own["elr"]
-        self.t = torch.zeros(len(task.dataset), task.classes, device=task.device)
+        own: Own = settings.own["elr"]
+        self.held = losses.ELR(len(task.dataset), task.classes, own.beta, own.strength, task.device)
 
     def buffers(self) -> dict[str, Tensor]:
-        return {"t": self.t}
+        return {"t": self.held.t}
 
     def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
         """Eq. 6: CE + λ ln(1 − ⟨t, p⟩), after t ← β t + (1 − β) p."""
-        logits = nets[0](batch.x)
-        p = logits.softmax(1).clamp(_LEAST, 1 - _LEAST)
-        said = p.detach() / p.detach().sum(1, keepdim=True)
-        t = self.own.beta * self.t[batch.index] + (1 - self.own.beta) * said
-        self.t.index_copy_(0, batch.index, t)
-        away = (1 - (t * p).sum(1)).log()
-        return batch.mean(cross_entropy(logits, batch.y, reduction="none") + self.own.strength * away)
+        return batch.mean(self.held(nets[0](batch.x), batch.y, batch.index))
 
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:

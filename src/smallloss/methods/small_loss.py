@@ -15,7 +15,7 @@ from smallloss.engine.stage import Fitted, fit
 from smallloss.engine.task import Task
 from smallloss.errors import InputError
 from smallloss.methods.settings import Settings
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.supervised import Plain
 from smallloss.noise.model import NoiseModel
 from smallloss.record.judge import select_rows
 from smallloss.record.run import RELABELLED
@@ -33,6 +33,7 @@ class Learned:
     ledger: LossLedger | None = None
     before: tuple[Fitted, ...] = ()  # the stages that led to it
     beta: float | None = None  # of the selection, where it is not the settings'
+    notes: tuple[str, ...] = ()  # what the report must say of it
 
     @property
     def net(self) -> Any:
@@ -73,7 +74,7 @@ def two_networks(method: str) -> Callable[[Settings], None]:
 def warm_up(task: Task, settings: Settings) -> Fitted:
     """Lines 1-7: E epochs on the noisy labels; after each, every example's loss goes into the ledger."""
     if "stage1" not in task.finished:
-        objective = Supervised(task, "stage1", task.train, settings.recipe("stage1"), settings.net)
+        objective = Plain(task, "stage1", task.train, settings.recipe("stage1"), settings.net)
         record = settings.criterion.scored_epochs(objective.recipe.epochs)
         task.finished["stage1"] = fit(task, objective, ledger=LossLedger(len(task.dataset)), record=record)
     return task.finished["stage1"]
@@ -119,12 +120,15 @@ def overall_rate(task: Task, settings: Settings, noise: NoiseModel) -> float:
 
 def retrain(task: Task, settings: Settings, examples: np.ndarray, name: str = "rsl") -> Fitted:
     """Line 15: a fresh network on the examples alone."""
-    return fit(task, Supervised(task, name, examples, settings.recipe("rsl"), settings.last_net, recipe_name="rsl"))
+    return fit(
+        task, Plain(task, name, examples, settings.recipe("rsl"), settings.last_net, recipe_name="rsl", chosen=True)
+    )
 
 
 def retrain_relabelled(task: Task, settings: Settings, wrong: np.ndarray, suggested: np.ndarray) -> Learned:
     """A fresh network on all examples, the wrong ones under the class suggested, if nobody has answered for them."""
-    objective = Supervised(task, RELABELLED, task.train, settings.recipe("rsl"), settings.last_net, recipe_name="rsl")
+    recipe, net = settings.recipe("rsl"), settings.last_net
+    objective = Plain(task, RELABELLED, task.train, recipe, net, recipe_name="rsl", chosen=True)
     free = ~np.isin(wrong, list(task.pins))
     objective.targets = task.targets.clone()
     objective.targets[torch.from_numpy(wrong[free])] = torch.from_numpy(suggested[free]).to(task.targets)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from smallloss.engine import losses
 from smallloss.engine.networks import Network
 from smallloss.engine.objective import Batch, Objective, Plan
 from smallloss.engine.recipe import Recipe
@@ -46,3 +47,21 @@ class Supervised(Objective):
 
     def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
         return batch.mean(cross_entropy(nets[0](batch.x), batch.y, reduction="none"))
+
+
+class Plain(Supervised):
+    """By the loss that the run names, cross entropy if it names none; it is what nothing but `loss` is special about.
+
+    `chosen`: the examples or their labels were, and T, which is of the labels as they came, says nothing of them.
+    """
+
+    def __init__(self, task: Task, *given: Any, chosen: bool = False, **more: Any) -> None:
+        super().__init__(task, *given, **more)
+        name = "cross_entropy" if chosen and task.loss in losses.BY_T else task.loss
+        self.descends = losses.named(name, task.transition, len(task.dataset), task.classes, task.device)
+
+    def buffers(self) -> dict[str, Tensor]:
+        return {"t": self.descends.t} if isinstance(self.descends, losses.ELR) else {}
+
+    def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
+        return batch.mean(self.descends(nets[0](batch.x), batch.y, batch.index))

@@ -116,6 +116,8 @@ def clean(
         "human:FILE@random1.", "Noise")] = None,
     method: Annotated[str, Opt("NAME", f"How to learn in spite of wrong labels: {', '.join(methods.names())}.",
         "Training")] = "rsl",
+    loss: Annotated[str | None, Opt("NAME", "What stage 1 and the retraining on what is kept descend in place of cross "
+        "entropy: mae, lq, forward, backward or elr.", "Training")] = None,
     ship: Annotated[str, Opt("WHICH", "Which classifier to leave behind: best (on the held-out part; a tie is the "
         "method's) or method.", "Training")] = "best",
     relabel: Annotated[bool, Opt("", "Train on all labels once more, the likely wrong ones as suggested; shipped if "

@@ -35,6 +35,8 @@ def choices(
         "method": f"{method} alone" if method == "cross_entropy" else f"{method}, compared with plain cross entropy",
         "noise": _noise(noise, asked),
     }
+    if asked["loss"] is not None:
+        chosen["loss"] = f"{asked['loss']}, in plain training, {_AS_ASKED}"
     if asked["prior"] is not None:
         chosen["prior"] = f"{asked['prior'] if isinstance(asked['prior'], str) else 'by class'}, {_AS_ASKED}"
     if task.path != "auto":

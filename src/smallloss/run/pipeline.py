@@ -68,7 +68,7 @@ def start(asked: dict[str, Any]) -> CleanRun:
     _refuse_now(task, chosen, method, ready.noise)
     ready.notes += idle(changes, method)
     place_of = source.place_of(data) if isinstance(data, str | Path) else None  # arrays have none
-    config = _config(ready, chosen, method, {"source": place_of, "label": asked["label"], **seen})
+    config = _config(ready, chosen, asked, {"source": place_of, "label": asked["label"], **seen})
     config |= {"options": said_again(clean, asked), "promise": asked["promise"]}
     if isinstance(asked["transition"], str | Path):
         config["given"] = ["--transition", str(place(asked["transition"]))]
@@ -93,12 +93,13 @@ def _refuse_now(task: Task, settings: Settings, method: str, noise: NoiseModel) 
     """What would be refused in training or after it; any rate does where none is known yet."""
     try_nets(task, settings)
     try_views(task, settings, method)
+    methods.refuse_task(method, task, settings, noise)
     choose(task, settings, noise if noise.is_known else replace(noise, noise_rate=0.0), np.zeros(len(task.dataset)))
 
 
-def _config(ready: Ready, settings: Settings, method: str, place: dict[str, Any]) -> dict[str, Any]:
+def _config(ready: Ready, settings: Settings, asked: Mapping[str, Any], place: dict[str, Any]) -> dict[str, Any]:
     """What config.json says: all that makes this run and no other, and what it was made with."""
-    task = ready.task
+    task, method = ready.task, asked["method"]
     threads = {"threads": torch.get_num_threads()}  # another number sums in another order
     versions = {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
     return {
@@ -108,7 +109,7 @@ def _config(ready: Ready, settings: Settings, method: str, place: dict[str, Any]
         "seed": task.seed,
         "device": task.device.type,
         "deterministic": task.deterministic,
-        "settings": plain_settings(settings, method, task.dataset),
+        "settings": plain_settings(settings, method, task.dataset) | {"loss": asked["loss"]},
         "versions": versions | threads,
     }
 
@@ -131,6 +132,7 @@ def _run(ready: Ready, settings: Settings, config: dict[str, Any], asked: Mappin
         except TooFewError as error:  # every example is judged all the same
             ready.notes.append(f"{error} The model is that of plain cross entropy.")
     learned = everything.get(method, everything[BASELINE])
+    ready.notes += learned.notes
     evidence = learned if learned.score is not None else judge_by_stage1(everything[BASELINE], settings)
     assert evidence.ledger is not None
     assert evidence.score is not None

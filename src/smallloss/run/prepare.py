@@ -16,6 +16,7 @@ from smallloss.data.arrays import from_arrays, with_features
 from smallloss.data.dataset import Dataset
 from smallloss.data.protocol import conflict_note, hold_out, split
 from smallloss.data.told import read_corrections
+from smallloss.engine import losses
 from smallloss.engine.embedding import Fill, embedded, no_fill
 from smallloss.engine.task import Check, Task
 from smallloss.errors import InputError
@@ -41,6 +42,8 @@ def refuse_early(asked: Mapping[str, Any], device: torch.device) -> None:
     )
     for name in (settings.net, settings.last_net):
         require_known(name)
+    if asked["loss"] is not None:
+        losses.require(asked["loss"])
     for option in ("transition", "corrections"):
         if isinstance(file := asked[option], str | Path) and not Path(file).is_file():
             raise InputError(f"--{option} {file}: there is no such file.")
@@ -132,9 +135,13 @@ def make_ready(asked: Mapping[str, Any], dataset: Dataset, device: torch.device)
     if by_answers:
         accuracy_on = f"{accuracy_on.removesuffix(')')}; {by_answers})"
     noise = noise.without_rates() if asked["estimate"] else of_rows(noise, told, train)
+    loss = asked["loss"] or "cross_entropy"
+    losses.require_transition(loss, noise.transition)
+    if loss != "cross_entropy":
+        notes.append(f"Plain training descends the loss {loss}; it is what stands here as Cross Entropy.")
     task = Task(
         told, train, checks, seed=seed, device=device, path=asked["path"], workers=asked["workers"],
-        deterministic=asked["deterministic"], pins=pins,
+        deterministic=asked["deterministic"], pins=pins, loss=loss, transition=noise.transition,
     )  # fmt: skip
     return Ready(task, noise, notes, accuracy_on, protocol)
 

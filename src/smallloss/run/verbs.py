@@ -36,7 +36,11 @@ def methods() -> str:
     """List the methods: what each does, must know of the noise, and costs."""
     from smallloss import methods
 
-    known = {None: "nothing", "noise rate": "noise rates (estimated, if not given)", "matrix": "a transition matrix"}
+    known = {
+        None: "nothing",
+        "noise rate": "noise rates (estimated, if not given)",
+        "matrix": "a transition matrix (estimated, if not given)",
+    }
     return "\n".join(
         f"{one.name}\n  {one.says}\n  needs: {known[one.needs]}\n  costs: {one.costs}" for one in methods.described()
     )
