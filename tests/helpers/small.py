@@ -7,7 +7,7 @@ from typing import Any
 from smallloss.engine.progress import Progress
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
-from smallloss.methods import co_teaching, elr, incv, jocor
+from smallloss.methods import co_teaching, co_teaching_plus, decoupling, elr, incv, jocor, mentornet, plain_mixmatch
 from smallloss.methods.mixmatch import MixMatchSettings
 from smallloss.methods.settings import Settings
 
@@ -22,6 +22,9 @@ def settings(**changes: Any) -> Settings:
     recipes |= {"jocor": adam, "elr": replace(RECIPE, epochs=6), "incv": adam, "incv_fold": replace(RECIPE, epochs=2)}
     own = {"mixmatch": how, "co_teaching": co_teaching.Own(), "elr": elr.Own(), "jocor": jocor.Own(agreement=0.5),
            "incv": incv.Own(rounds=2)}  # fmt: skip
+    recipes |= {"plain_mixmatch": replace(RECIPE, epochs=5, ema=0.9), "mentornet": replace(RECIPE, epochs=6)}
+    own |= {"co_teaching_plus": co_teaching_plus.Own(), "decoupling": decoupling.Own(), "mentornet": mentornet.Own(),
+            "plain_mixmatch": plain_mixmatch.Own()}  # fmt: skip
     small = Settings("test", "small-convnet", recipes=recipes, own=own)
     return small.changed(changes)
 
