@@ -82,13 +82,16 @@ OTHER = {  # where it is not simply half as much, one more, or the other choice
     "stage1.pad": 2, "stage1.crop_offsets": 2, "stage1.milestones": (0.5,), "stage1.ema": 0.5, "stage1.warmup_steps": 4,
     "stage1.schedule": "constant", "mixmatch.rounds": 2, "mixmatch.second_beta": 0.9, "co_teaching.ramp_epochs": 2,
     "incv.ramp_epochs": 2, "incv.rounds": 1,
+    "co_teaching_plus.ramp_epochs": 2, "co_teaching_plus.together": 1.0, "decoupling.together": 1.0,
+    "mentornet.percentile": 0.5, "plain_mixmatch.labelled": 1.0,
 }  # fmt: skip
 BESIDE: dict[str, dict[str, Any]] = {  # what it needs to matter
     "ema_batchnorm": {"stage1.ema": 0.5}, "ema_warmup": {"stage1.ema": 0.9}, "decay_last": {"stage1.ema": 0.5},
     "milestones": {"stage1.schedule": "multistep"}, "factor": {"stage1.schedule": "multistep"},
     "pad": {"stage1.crop_offsets": None}, "look_at": {"mixmatch.rounds": 2}, "second_beta": {"mixmatch.rounds": 2},
 }  # fmt: skip
-ELSEWHERE = {"compile", "precision", "checkpoint_seconds", "ties"}  # seen on a GPU, by a clock or in a tie alone
+# Seen on a GPU, by a clock, in a tie or with answers by hand alone.
+ELSEWHERE = {"compile", "precision", "checkpoint_seconds", "ties", "curriculum"}
 
 
 def another(name: str, kind: Any, value: Any) -> Any:

@@ -7,7 +7,19 @@ from typing import Any
 from smallloss.engine.progress import Progress
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
-from smallloss.methods import co_teaching, d2l, elr, f_correction, incv, jocor, truncated_lq
+from smallloss.methods import (
+    co_teaching,
+    co_teaching_plus,
+    d2l,
+    decoupling,
+    elr,
+    f_correction,
+    incv,
+    jocor,
+    mentornet,
+    plain_mixmatch,
+    truncated_lq,
+)  # fmt: skip
 from smallloss.methods.mixmatch import MixMatchSettings
 from smallloss.methods.settings import Settings
 
@@ -26,6 +38,9 @@ def settings(**changes: Any) -> Settings:
     recipes |= {"d2l": replace(RECIPE, epochs=8, batch=16, lr=0.2, schedule="constant")}
     own |= {"d2l": d2l.Own(begin=0.0, window=2, neighbours=5), "f_correction": f_correction.Own(transition="anchors"),
             "truncated_lq": truncated_lq.Own(k=0.3, start=0.75, every=1)}  # fmt: skip
+    recipes |= {"plain_mixmatch": replace(RECIPE, epochs=5, ema=0.9), "mentornet": replace(RECIPE, epochs=6)}
+    own |= {"co_teaching_plus": co_teaching_plus.Own(), "decoupling": decoupling.Own(), "mentornet": mentornet.Own(),
+            "plain_mixmatch": plain_mixmatch.Own()}  # fmt: skip
     small = Settings("test", "small-convnet", recipes=recipes, own=own)
     return small.changed(changes)
 

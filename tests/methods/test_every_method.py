@@ -67,7 +67,7 @@ def test_the_list_says_what_each_needs_and_costs():
     assert all(a < b for a, b in pairwise(found))
 
 
-@pytest.mark.parametrize("name", ["elr", "incv", "jocor"])
+@pytest.mark.parametrize("name", ["elr", "incv", "jocor", "mentornet", "plain_mixmatch"])
 def test_a_run_of_it_is_written_and_read_as_any_other(name, tiny, tmp_path):
     changes = {} if name != "incv" else {"incv.rounds": 1}
     run = sl.clean(
@@ -83,13 +83,13 @@ def test_a_run_of_it_is_written_and_read_as_any_other(name, tiny, tmp_path):
     assert methods.called(name) in page
 
 
-@pytest.mark.parametrize("name", ["rsl", "co_teaching", "jocor"])
+@pytest.mark.parametrize("name", ["rsl", "co_teaching", "co_teaching_plus", "jocor", "mentornet"])
 def test_a_method_that_needs_a_rate_says_so(name, make_task):
     with pytest.raises(InputError, match=r"needs a noise rate: give noise_rate, or a transition matrix"):
         methods.train(name, make_task(), settings(), NoiseModel())
 
 
-@pytest.mark.parametrize("name", ["co_teaching", "jocor", "incv"])
+@pytest.mark.parametrize("name", ["co_teaching", "co_teaching_plus", "decoupling", "jocor", "incv"])
 def test_two_networks_are_not_made_of_one_module(name, make_task, make_net):
     with pytest.raises(InputError, match=rf"{name} needs two networks that differ: give net a function"):
         methods.train(name, make_task(), settings(net=make_net()), NOISE)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -60,6 +60,13 @@ class MixMatchSettings(Knobs):
         return range(self.look_epoch(epochs) // 2, epochs) if self.rounds > 1 else None
 
 
+class Drawn(Protocol):
+    """What says how often each example of the training part is drawn, and with 0 that it is unlabelled."""
+
+    @property
+    def weight(self) -> np.ndarray: ...
+
+
 class WeightedMixMatch(Objective):
     """L = L_x + λ_u(t) L_u on (L', U') = MixMatch(L, U), L drawn from D_sel in proportion to w."""
 
@@ -69,18 +76,20 @@ class WeightedMixMatch(Objective):
         self,
         task: Task,
         name: str,
-        selection: Selection,
+        selection: Drawn,
         recipe: Recipe,
         net: Any,
         how: MixMatchSettings,
-        look_again: Callable[[LossLedger], Selection],
+        look_again: Callable[[LossLedger], Selection] | None = None,
+        *,
+        recipe_name: str = "rsl_wm",
     ) -> None:
-        super().__init__(task, name, recipe, net, recipe_name="rsl_wm")
+        super().__init__(task, name, recipe, net, recipe_name=recipe_name)
         self.how, self.networks, self.look_again = how, how.networks, look_again
         self.steps = how.steps_per_epoch or max(_FEWEST_STEPS, len(task.train) // recipe.batch)
         self.weight = torch.from_numpy(self._learnt(selection))
 
-    def _learnt(self, selection: Selection) -> np.ndarray:
+    def _learnt(self, selection: Drawn) -> np.ndarray:
         """The weights of D_sel, over the training part."""
         weight = self.task.learnt(selection.weight)
         if not (weight > 0).any():
@@ -165,6 +174,7 @@ class WeightedMixMatch(Objective):
         if self.how.rounds == 1 or epoch != self.how.look_epoch(self.recipe.epochs):
             return {}
         assert stage.ledger is not None
+        assert self.look_again is not None
         selection = self.look_again(stage.ledger)
         self.weight.copy_(torch.from_numpy(self._learnt(selection)))
         return {"selected": float(selection.mask.sum())}

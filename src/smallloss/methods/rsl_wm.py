@@ -49,11 +49,11 @@ def follows(settings: Settings) -> tuple[str, ...]:
     return ("epochs",) if settings.own["mixmatch"].steps_per_epoch is None else ()
 
 
-def refuse(settings: Settings) -> None:
+def refuse(settings: Settings, stage: str = "rsl_wm") -> None:
     """Several networks are made by a function, or by name; an average of the weights can guess where there is one."""
     networks = settings.own["mixmatch"].networks
-    if settings.own["mixmatch"].guess_by == "average" and settings.recipe("rsl_wm").ema is None:
-        raise InputError("mixmatch.guess_by is average, but rsl_wm.ema is none: there is no average to guess by.")
+    if settings.own["mixmatch"].guess_by == "average" and settings.recipe(stage).ema is None:
+        raise InputError(f"mixmatch.guess_by is average, but {stage}.ema is none: there is no average to guess by.")
     if networks > 1:
         refuse_one_module(settings.last_net, f"mixmatch.networks={networks} needs networks")
 

@@ -11,7 +11,8 @@ from smallloss.report.facts import printable
 _FACTS = ("data", "noise", "protocol", "seed", "device", "deterministic", "version", "versions")
 # Digests, and what stands in the tables.
 _UNREAD = ("fingerprint", "features", "noise_rate", "transition", "prior", "upper")
-_OWNERS = {"rsl": "rsl", "rsl_wm": "rsl_wm", "mixmatch": "rsl_wm"}  # groups that runs of another method may list too
+# Groups that runs of other methods may list too, and whose they are.
+_OWNERS = {"rsl": {"rsl"}, "rsl_wm": {"rsl_wm"}, "mixmatch": {"rsl_wm", "plain_mixmatch"}}
 _KIND = re.compile(r"^\w{2,}:")  # as in cifar10:PATH; one letter is a drive
 _FOLDERS = re.compile(r"(?<![\w./\\])(?:~|[A-Za-z]:)?[/\\](?:[^/\\\s:,;]+[/\\])+")
 
@@ -36,7 +37,7 @@ def without_folders(text: str, source: str = "") -> str:
 def _of_method(config: Mapping[str, Any]) -> dict[str, Any]:
     """The knobs of what ran, without those that are listed beside them."""
     method = config.get("method")
-    return {name: value for name, value in config.get("settings", {}).items() if _OWNERS.get(name, method) == method}
+    return {name: value for name, value in config.get("settings", {}).items() if method in _OWNERS.get(name, {method})}
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
