@@ -121,10 +121,10 @@ def _runs(plot: "Plot", source: str, data: Path | None, out: Path) -> Iterator[t
 
 def _train(cell: Cell, folder: Path, how: Mapping[str, Any], say: Callable[[str], None]) -> dict[str, str]:
     from smallloss.comparing.compare import compare
-    from smallloss.paper.trained import RECIPE
+    from smallloss.paper.trained import recipe
 
     say(f"{cell.name}{'' if cell.share == 1 else f', {cell.share:g} of the data'}: plain training")
-    options = ({} if "preset" in how else RECIPE) | dict(how) | cell.told()
+    options = recipe(how) | cell.told()
     found = compare(cell, folder, methods="cross_entropy", seeds=1, say=lambda _: None, **options)
     return {f"{cell.name}, {what}": why for what, why in found.failed.items()}
 

@@ -19,15 +19,20 @@ from smallloss.record.examples import TRAIN
 from smallloss.record.run import Run
 
 RECIPE: dict[str, Any] = {
-    "preset": "paper", "net": "preact-resnet-32", "epochs": 120,
-    "settings": {
-        "stage1.lr": 0.2, "stage1.weight_decay": 1e-4, "stage1.milestones": (1 / 3, 2 / 3), "stage1.factor": 0.1,
-    },
+    "stage1.lr": 0.2, "stage1.weight_decay": 1e-4, "stage1.milestones": (1 / 3, 2 / 3), "stage1.factor": 0.1,
 }  # fmt: skip
 KINDS = (UNIFORM, PAIRWISE, STRUCTURED)
 LEVELS = ("0.3", "0.4", "0.5", "0.6")
 RIGHT, WRONG = "tab:blue", "tab:red"
 _POINTS = 2000  # of each kind a density is estimated from: more change no line
+
+
+def recipe(how: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of `clean`: appendix B's, or a preset that was asked for; losses of all epochs either way."""
+    whole = {"score": "mean_loss", "window": (0.0, 1.0)}
+    if "preset" in how:
+        return {**how, "settings": whole}
+    return {"preset": "paper", "net": "preact-resnet-32", "epochs": 120, **how, "settings": RECIPE | whole}
 
 
 class Losses:
@@ -137,7 +142,7 @@ def pairs(runs: Mapping[str, Losses], rows: int = 1, first: int = 0) -> Shown:
                 ax.plot(loss, color=colour, alpha=0.35, linewidth=0.8, label=f"{said} label, each epoch")
                 ax.plot(so_far, color=colour, label=f"{said} label, mean so far")
                 ends.append(so_far[len(so_far) // 2 :])
-                steps.append((np.abs(np.diff(loss)).mean(), np.abs(np.diff(so_far)).mean()))
+                steps.append((np.abs(np.diff(loss)).sum(), np.abs(np.diff(so_far)).sum()))
             ax.set_xlabel("epoch", fontsize=7)
     _legend(axes)
     below = [bool((right < wrong).all()) for right, wrong in zip(ends[::2], ends[1::2], strict=True)]
