@@ -1,4 +1,4 @@
-"""Inception-ResNet-v2 (Szegedy et al. 2017), the network of the paper's WebVision table; for pictures from 75 pixels on."""
+"""Inception-ResNet-v2 (Szegedy et al. 2017), the net of the paper's WebVision table; pictures from 75 pixels on."""
 
 from collections.abc import Sequence
 
