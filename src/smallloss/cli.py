@@ -13,6 +13,7 @@ from smallloss.comparing.compare import Comparison, compare, require_all
 from smallloss.errors import SmallLossError
 from smallloss.files import FULL
 from smallloss.knobs import Arg, Opt, declared, said_as
+from smallloss.paper.reproduce import Reproduced, reproduce
 from smallloss.run import verbs
 from smallloss.run.clean import CleanRun, clean
 from smallloss.run.report import report
@@ -126,7 +127,13 @@ def _clean(
 def _compare(found: Comparison) -> None:
     print(f"\nAccuracy after the last epoch:\n{found.words}\n")
     print(f"{found.page}  (the page: open it in a browser)")
-    require_all(found)
+    require_all(found.failed)
+
+
+@_verb(reproduce)
+def _reproduce(found: Reproduced) -> None:
+    print(f"\n{found.words}\n\n{found.page}  (the page: open it in a browser)")
+    require_all(found.failed)
 
 
 @_verb(report)

@@ -105,7 +105,7 @@ def test_what_failed_is_named_and_tried_again(tmp_path: Path, monkeypatch: pytes
     assert found.failed == {"rsl 0": "The card fell off."}
     assert "The card fell off." in found.page.read_text(encoding="utf-8")
     with pytest.raises(SmallLossError, match=r"rsl 0 failed: The card fell off\. The same command tries again"):
-        require_all(found)
+        require_all(found.failed)
     said: list[str] = []
     again = compare(small(), tmp_path, methods="rsl", seeds=1, say=said.append, **HOW)
     assert (again.failed, said) == ({}, ["rsl, seed 0 (it failed before, and is tried again)"])

@@ -52,7 +52,8 @@ def compare(
     """Run several methods on the same data under one protocol, and write one page.
 
     Stage 1 is trained once for each seed. A run that is finished is never run again, also with several processes on
-    one folder; one that failed is told with its reason, and tried again by the next call.
+    one folder; one that failed is told with its reason, and tried again by the next call. In Python, data may also be
+    a function that gives the data of each seed.
     """
     from smallloss.comparing.jobs import Grid, Job
     from smallloss.comparing.page import in_words, lines_of, write_page
@@ -96,9 +97,9 @@ def _plain(asked: dict[str, Any]) -> dict[str, Any]:
     return {name: repr(value) for name, value in asked.items() if value is not None and name not in machine}
 
 
-def require_all(found: Comparison) -> None:
+def require_all(failed: dict[str, str]) -> None:
     """The command says so, with its exit status, where something failed."""
-    if found.failed:
-        name, why = next(iter(found.failed.items()))
-        more = f" (and {len(found.failed) - 1} more)" if len(found.failed) > 1 else ""
+    if failed:
+        name, why = next(iter(failed.items()))
+        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
         raise SmallLossError(f"{name}{more} failed: {why} The same command tries again.")

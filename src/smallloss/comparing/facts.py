@@ -21,10 +21,10 @@ def facts_of(run: CleanRun) -> dict[str, Any]:
     curve = [(row["epoch"] + 1, row.get("test", row.get("validation"))) for row in learned.fitted.history]
     return {
         "net": found.net,
-        "best": _percent(found.best),
-        "last": _percent(found.last),
-        "mean_of_last_ten": _percent(found.mean_of_last_ten),
-        "curve": [(epoch, _percent(share)) for epoch, share in curve if share is not None],
+        "best": percent_of(found.best),
+        "last": percent_of(found.last),
+        "mean_of_last_ten": percent_of(found.mean_of_last_ten),
+        "curve": [(epoch, percent_of(share)) for epoch, share in curve if share is not None],
         **_seconds(run),
         **_selected(run),
     }
@@ -58,14 +58,19 @@ def _selected(run: CleanRun) -> dict[str, Any]:
         return found
     right = labels == truth[rows]
     if mask is not None:
-        found["selected_precision"] = _percent(precision_recall(mask, right).precision)
+        found["selected_precision"] = percent_of(precision_recall(mask, right).precision)
     if learned.score is not None:
-        c = len(dataset.classes)
-        rates = np.bincount(labels[~right], minlength=c) / np.maximum(np.bincount(labels, minlength=c), 1)
-        share = select(learned.score[rows], labels, rates, classes=np.arange(c), beta=0.0, gamma="none")
-        found["precision"] = _percent(precision_recall(share.mask, right).precision)
+        found["precision"] = precision_at_share(learned.score[rows], labels, right, len(dataset.classes))
     return found
 
 
-def _percent(share: float | None) -> float | None:
+def precision_at_share(score: np.ndarray, labels: np.ndarray, right: np.ndarray, classes: int) -> float | None:
+    """Table 1, "Our Method": of the share 1 - eta_i of each class with the smallest scores, eta_i as it is."""
+    carry = np.maximum(np.bincount(labels, minlength=classes), 1)
+    rates = np.bincount(labels[~right], minlength=classes) / carry
+    share = select(score, labels, rates, classes=np.arange(classes), beta=0.0, gamma="none")
+    return percent_of(precision_recall(share.mask, right).precision)
+
+
+def percent_of(share: float | None) -> float | None:
     return None if share is None or np.isnan(share) else round(100 * float(share), 3)

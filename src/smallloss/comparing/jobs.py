@@ -41,6 +41,10 @@ class Job(NamedTuple):
         return f"{self.method} {self.seed}"
 
 
+def run_of(folder: Path, method: str, seed: int) -> Path:
+    return folder / "runs" / f"{method}-{seed}"
+
+
 @dataclass(frozen=True)
 class Grid:
     """Jobs on a folder: cells.jsonl, a run folder for each, claims, and why some failed."""
@@ -53,7 +57,7 @@ class Grid:
         return Results(self.folder)
 
     def run_of(self, method: str, seed: int) -> Path:
-        return self.folder / "runs" / f"{method}-{seed}"
+        return run_of(self.folder, method, seed)
 
     def work(self, jobs: Sequence[Job], say: Callable[[str], None]) -> dict[str, str]:
         """Every job once, whatever other processes do here at the same time. Name -> why, of those that failed.
@@ -103,6 +107,8 @@ class Grid:
         from smallloss.run.pipeline import start
 
         own = {"out": self.run_of(*job), "method": job.method, "seed": job.seed, "ship": "method", "progress": False}
+        data = self.options["data"]
+        own["data"] = data(job.seed) if callable(data) else data
         run = start(usual(clean) | self.options | own | {"stages_of": self.run_of(*job.base)})
         if run.learned.method != job.method:  # too few examples were left to learn from
             raise SmallLossError(run.result.notes[0])

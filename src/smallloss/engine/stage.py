@@ -161,9 +161,8 @@ class Stage:
         evaluated = (epoch + 1) % every == 0 or epoch + least >= self.recipe.epochs
         if recorded or evaluated:
             self._refresh_average(epoch)
-        if recorded and self.ledger is not None:
-            self._record(epoch)
-        row: dict[str, Any] = {"score_seconds": time.perf_counter() - begun}
+        row: dict[str, Any] = self._record(epoch) if recorded and self.ledger is not None else {}
+        row["score_seconds"] = time.perf_counter() - begun
         if evaluated:
             row |= {name: self._accuracy(check) for name, check in self.task.checks.items()}
         return row | self.objective.after_epoch(self, epoch)
@@ -191,11 +190,15 @@ class Stage:
     def _judge_of(self, network: int | None) -> Network:
         return self.network if network is None else self.judges[network]
 
-    def _record(self, epoch: int) -> None:
+    def _record(self, epoch: int) -> dict[str, Any]:
+        """All scores, into the ledger; and with how many of the labels it was trained on the network agrees."""
         assert self.ledger is not None
         every = np.arange(len(self.task.dataset))
-        self.ledger.update(every, **vars(self.score(epoch, every)))
+        scores = self.score(epoch, every)
+        self.ledger.update(every, **vars(scores))
         self.ledger.end_epoch()
+        rows = torch.from_numpy(self.task.train).to(self.task.device)
+        return {"train": float((scores.predicted == self.task.labels)[rows].float().mean())}
 
     def _refresh_average(self, epoch: int) -> None:
         """Give the weight average buffers to be judged with: those of the network, and its own BatchNorm statistics."""

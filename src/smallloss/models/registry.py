@@ -20,6 +20,7 @@ _NETS = {
     "preact-resnet-32": "preact_resnet:PreActResNet32",
     "preact-resnet-18": "preact_resnet:PreActResNet18",
     "resnet-9": "small:ResNet9",
+    "inception-resnet-v2": "inception_resnet:InceptionResNetV2",
     "quick-convnet": "quick_convnet:QuickConvNet",
     "quick-small": "quick_convnet:SmallQuickConvNet",
     "small-convnet": "small:SmallConvNet",
