@@ -65,6 +65,11 @@ SAID = {
         "[What DATA can be](../guide/your-data.md#what-data-can-be), [the run folder](run-folder.md), "
         "[the noise](../guide/noise.md), [settings](settings.md), [benchmarks](../guide/benchmarks.md).",
     ),
+    "reproduce": (
+        "smallloss reproduce table1 --data data --cells cifar10/uniform/0.5 --out paper",
+        "Tables are table1 to table3, beta, gamma, kappa and rates; figures need matplotlib "
+        "(`pip install 'smallloss[paper]'`).",
+    ),
     "compare": (
         "smallloss compare digits --methods rsl,co_teaching --seeds 3 --out runs/compared",
         "[Guide](../guide/benchmarks.md).",

@@ -131,7 +131,7 @@ def _train(cell: Cell, folder: Path, how: Mapping[str, Any], say: Callable[[str]
 
 def _plan(out: Path, works: Sequence[tuple[Path, Sequence[Row]]], seeds: int) -> str:
     """What there is to do, and what it will cost by what similar runs have cost here."""
-    from smallloss.comparing.results import Results
+    from smallloss.comparing.jobs import Results
 
     asked = {(folder, method, seed) for folder, rows in works for method in ("cross_entropy", *(r.method for r in rows))
              for seed in range(seeds)}  # fmt: skip

@@ -8,8 +8,7 @@ import numpy as np
 
 from smallloss.comparing.compare import Comparison, compare
 from smallloss.comparing.facts import percent_of, precision_at_share
-from smallloss.comparing.jobs import run_of
-from smallloss.comparing.results import Results
+from smallloss.comparing.jobs import Results, run_of
 from smallloss.criterion.selection import precision_recall, select_globally
 from smallloss.paper.cells import Cell
 from smallloss.paper.items import Row, Table
