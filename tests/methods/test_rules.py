@@ -66,9 +66,21 @@ def test_each_network_learns_from_the_picks_of_the_other_alone(make_task):
 @pytest.mark.parametrize("noise", [NoiseModel(transition=uniform(0.3, 3)), NoiseModel(noise_rate=[0.2, 0.2, 0.2])])
 def test_co_teaching_leaves_out_the_overall_rate(noise, make_task, monkeypatch):
     made: list[CoTeaching] = []
-    monkeypatch.setattr(co_teaching, "fit", lambda task, objective: made.append(objective))
+    monkeypatch.setattr(co_teaching, "taught", lambda objective, *_: made.append(objective))
     methods.train("co_teaching", make_task(), settings(), noise)
     assert made[0].rate == pytest.approx(0.2)
+
+
+def test_what_the_networks_lose_least_on_is_selected(make_task):
+    """Of each label as many as are right, by the rates told, and no safety margin beside it."""
+    task = make_task()
+    learned = methods.train("co_teaching", task, settings(), NoiseModel(noise_rate=0.25))
+    labels = task.dataset.labels[task.train]
+    kept = np.bincount(labels[learned.selection.mask], minlength=3)
+    assert kept.tolist() == [int(0.75 * n) for n in np.bincount(labels, minlength=3)]
+    rows = task.train[labels == 0]
+    score, chosen = learned.score[rows], learned.selection.mask[labels == 0]
+    assert score[chosen].max() <= score[~chosen].min()
 
 
 # --- JoCoR ---------------------------------------------------------------------------------------------------

@@ -7,13 +7,14 @@ import numpy as np
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from smallloss.criterion.ledger import LossLedger
 from smallloss.engine.networks import Network
 from smallloss.engine.objective import Batch, Plan
 from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.settings import Settings
-from smallloss.methods.small_loss import Learned, overall_rate, two_networks
+from smallloss.methods.small_loss import Learned, choose, overall_rate, rank, two_networks
 from smallloss.methods.supervised import Supervised
 from smallloss.noise.model import NoiseModel
 
@@ -59,4 +60,15 @@ class CoTeaching(Supervised):
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
     rate = overall_rate(task, settings, noise)
-    return Learned("co_teaching", fit(task, CoTeaching(task, "co_teaching", task.train, settings, rate)))
+    return taught(CoTeaching(task, "co_teaching", task.train, settings, rate), settings, noise)
+
+
+def taught(objective: CoTeaching, settings: Settings, noise: NoiseModel) -> Learned:
+    """A step selects in its batch alone; of all examples those 1 − η_k of each label are taken whose losses were the
+    smallest while the networks taught each other."""
+    task = objective.task
+    record = settings.criterion.scored_epochs(objective.recipe.epochs)
+    fitted = fit(task, objective, ledger=LossLedger(len(task.dataset)), record=record)
+    score, evidence = rank(fitted, settings, "two networks taught each other")
+    selection = choose(task, settings, noise, score, beta=0.0)
+    return Learned(objective.name, fitted, selection, score, evidence, fitted.ledger, beta=0.0)

@@ -7,17 +7,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from smallloss.criterion.ledger import LossLedger
 from smallloss.engine.networks import Network
 from smallloss.engine.objective import Batch, Plan
 from smallloss.engine.recipe import Recipe
-from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.knobs import knob
 from smallloss.methods import co_teaching
 from smallloss.methods.decoupling import disagree
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, choose, overall_rate, rank, two_networks
+from smallloss.methods.small_loss import Learned, overall_rate, two_networks
 from smallloss.noise.model import NoiseModel
 
 NAME = "Co-teaching+"
@@ -62,11 +60,6 @@ class CoTeachingPlus(co_teaching.CoTeaching):
 
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
-    """Two fresh networks on all examples; τ is the overall noise rate. A step selects among the disagreed alone; over
-    all examples, the 1 − η_k of each label whose losses are the smallest while the networks teach each other."""
-    objective = CoTeachingPlus(task, "co_teaching_plus", task.train, settings, overall_rate(task, settings, noise))
-    record = settings.criterion.scored_epochs(objective.recipe.epochs)
-    fitted = fit(task, objective, ledger=LossLedger(len(task.dataset)), record=record)
-    score, evidence = rank(fitted, settings, "two networks taught each other")
-    selection = choose(task, settings, noise, score, beta=0.0)
-    return Learned("co_teaching_plus", fitted, selection, score, evidence, fitted.ledger, beta=0.0)
+    """Two fresh networks on all examples; τ is the overall noise rate."""
+    rate = overall_rate(task, settings, noise)
+    return co_teaching.taught(CoTeachingPlus(task, "co_teaching_plus", task.train, settings, rate), settings, noise)

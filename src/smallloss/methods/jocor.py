@@ -9,7 +9,6 @@ from torch.nn.functional import nll_loss
 from smallloss.engine.networks import Network
 from smallloss.engine.objective import Batch
 from smallloss.engine.recipe import Recipe
-from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.knobs import knob
 from smallloss.methods import co_teaching
@@ -56,4 +55,5 @@ class JoCoR(co_teaching.CoTeaching):
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
-    return Learned("jocor", fit(task, JoCoR(task, "jocor", task.train, settings, overall_rate(task, settings, noise))))
+    rate = overall_rate(task, settings, noise)
+    return co_teaching.taught(JoCoR(task, "jocor", task.train, settings, rate), settings, noise)

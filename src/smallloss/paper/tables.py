@@ -69,13 +69,16 @@ def _measured(table: Table, row: Row, line: Mapping[str, Any], folder: Path) -> 
 
 
 def _ranked(run: Run, how: str) -> float | None:
-    """Table 1: the share 1 - eta of the training part with the smallest scores, all together or class by class."""
+    """Table 1: the share 1 - eta of the training part with the smallest scores, all together or class by class;
+    or with the smallest losses after the last epoch."""
     e, rows = run.examples, run.examples.rows(TRAIN)
     assert e.true is not None
+    assert run.ledger is not None
+    score = (run.ledger.last_loss if how == "last" else e.score)[rows]
     right = (e.label == e.true)[rows]
     if how == "class":
-        return precision_at_share(e.score[rows], e.label[rows], right, len(e.classes))
-    mask = select_globally(e.score[rows], float(right.mean()))
+        return precision_at_share(score, e.label[rows], right, len(e.classes))
+    mask = select_globally(score, float(right.mean()))
     return percent_of(precision_recall(mask, right).precision)
 
 
