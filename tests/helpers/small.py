@@ -7,7 +7,7 @@ from typing import Any
 from smallloss.engine.progress import Progress
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
-from smallloss.methods import co_teaching, elr, incv, jocor
+from smallloss.methods import aum, co_teaching, dividemix, elr, incv, jocor, ssr
 from smallloss.methods.mixmatch import MixMatchSettings
 from smallloss.methods.settings import Settings
 
@@ -22,6 +22,8 @@ def settings(**changes: Any) -> Settings:
     recipes |= {"jocor": adam, "elr": replace(RECIPE, epochs=6), "incv": adam, "incv_fold": replace(RECIPE, epochs=2)}
     own = {"mixmatch": how, "co_teaching": co_teaching.Own(), "elr": elr.Own(), "jocor": jocor.Own(agreement=0.5),
            "incv": incv.Own(rounds=2)}  # fmt: skip
+    recipes |= dict.fromkeys(["aum", "aum_margins", "dividemix", "ssr"], replace(RECIPE, epochs=4))
+    own |= {"aum": aum.Own(), "dividemix": dividemix.Own(warm_up=2), "ssr": ssr.Own()}
     small = Settings("test", "small-convnet", recipes=recipes, own=own)
     return small.changed(changes)
 
