@@ -39,12 +39,12 @@ class Own(Knobs):
     """The authors' for CIFAR-10 with half of the labels drawn anew."""
 
     warm_up: int = knob(10, "Epochs of plain training first; at most half of them.", least=1)
-    confidence: float = knob(0.0, "Weight there of a penalty on sure predictions; 1 for asymmetric noise.", least=0)
+    confidence: float = knob(0.0, "Weight of a penalty on sureness in the warm-up; 1 for asymmetric noise.", least=0)
     threshold: float = knob(0.5, "Labelled is what is clean with more than this probability.", least=0, below=1)
     temperature: float = knob(0.5, "Lower sharpens guessed labels more.", above=0)
     alpha: float = knob(4.0, "Mixing coefficients come from Beta(α, α).", above=0)
     lambda_u: float = knob(25.0, "Weight of the loss on the unlabelled; 0 for little or asymmetric noise.", least=0)
-    ramp_epochs: int = knob(16, "Epochs over which it rises from 0.", least=1)
+    ramp_epochs: int = knob(16, "Epochs over which `lambda_u` rises from 0.", least=1)
 
 
 class DivideMix(Supervised):
