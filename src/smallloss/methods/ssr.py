@@ -94,10 +94,11 @@ class NeighboursSelect(Supervised):
 def neighbours_vote(x: Tensor, among: Tensor, labels: Tensor, classes: int, k: int) -> Tensor:
     """What share of the k nearest of `among` carries each label, over how frequent the label is; rows sum to 1."""
     frequency = one_hot(labels, classes).float().mean(0).clamp(min=1e-10)
-    votes = torch.cat([
-        one_hot(labels[(some @ among.T).topk(k).indices], classes).float().mean(1) / frequency
-        for some in x.split(_CHUNK)
-    ])  # fmt: skip
+    votes = torch.zeros(len(x), classes, device=x.device)
+    for some, found in zip(x.split(_CHUNK), votes.split(_CHUNK), strict=True):
+        theirs = labels[(some @ among.T).topk(k).indices]
+        found.scatter_add_(1, theirs, torch.ones_like(theirs, dtype=found.dtype))
+    votes /= frequency
     return votes / votes.sum(1, keepdim=True)
 
 
