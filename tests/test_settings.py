@@ -81,7 +81,8 @@ def test_every_setting_takes_what_is_described_and_refuses_what_lies_outside(nam
 OTHER = {  # where it is not simply half as much, one more, or the other choice
     "stage1.pad": 2, "stage1.crop_offsets": 2, "stage1.milestones": (0.5,), "stage1.ema": 0.5, "stage1.warmup_steps": 4,
     "stage1.schedule": "constant", "mixmatch.rounds": 2, "mixmatch.second_beta": 0.9, "co_teaching.ramp_epochs": 2,
-    "incv.ramp_epochs": 2, "incv.rounds": 1,
+    "incv.ramp_epochs": 2, "incv.rounds": 1, "dividemix.confidence": 1.0, "dividemix.threshold": 0.99,
+    "dividemix.warm_up": 1, "ssr.neighbours": 2,
     "co_teaching_plus.ramp_epochs": 2, "co_teaching_plus.together": 1.0, "decoupling.together": 1.0,
     "mentornet.percentile": 0.5, "plain_mixmatch.labelled": 1.0,
 }  # fmt: skip

@@ -8,16 +8,19 @@ from smallloss.engine.progress import Progress
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.methods import (
+    aum,
     co_teaching,
     co_teaching_plus,
     d2l,
     decoupling,
+    dividemix,
     elr,
     f_correction,
     incv,
     jocor,
     mentornet,
     plain_mixmatch,
+    ssr,
     truncated_lq,
 )  # fmt: skip
 from smallloss.methods.mixmatch import MixMatchSettings
@@ -41,6 +44,8 @@ def settings(**changes: Any) -> Settings:
     recipes |= {"plain_mixmatch": replace(RECIPE, epochs=5, ema=0.9), "mentornet": replace(RECIPE, epochs=6)}
     own |= {"co_teaching_plus": co_teaching_plus.Own(), "decoupling": decoupling.Own(), "mentornet": mentornet.Own(),
             "plain_mixmatch": plain_mixmatch.Own()}  # fmt: skip
+    recipes |= dict.fromkeys(["aum", "aum_margins", "dividemix", "ssr"], replace(RECIPE, epochs=4))
+    own |= {"aum": aum.Own(), "dividemix": dividemix.Own(warm_up=2), "ssr": ssr.Own()}
     small = Settings("test", "small-convnet", recipes=recipes, own=own)
     return small.changed(changes)
 

@@ -67,7 +67,7 @@ def test_the_list_says_what_each_needs_and_costs():
     assert all(a < b for a, b in pairwise(found))
 
 
-@pytest.mark.parametrize("name", ["elr", "incv", "jocor", "mentornet", "plain_mixmatch"])
+@pytest.mark.parametrize("name", ["aum", "elr", "incv", "mentornet", "plain_mixmatch", "ssr"])
 def test_a_run_of_it_is_written_and_read_as_any_other(name, tiny, tmp_path):
     changes = {} if name != "incv" else {"incv.rounds": 1}
     run = sl.clean(
@@ -89,7 +89,7 @@ def test_a_method_that_needs_a_rate_says_so(name, make_task):
         methods.train(name, make_task(), settings(), NoiseModel())
 
 
-@pytest.mark.parametrize("name", ["co_teaching", "co_teaching_plus", "decoupling", "jocor", "incv"])
+@pytest.mark.parametrize("name", ["co_teaching", "co_teaching_plus", "decoupling", "dividemix", "jocor", "incv"])
 def test_two_networks_are_not_made_of_one_module(name, make_task, make_net):
     with pytest.raises(InputError, match=rf"{name} needs two networks that differ: give net a function"):
         methods.train(name, make_task(), settings(net=make_net()), NOISE)
@@ -97,5 +97,5 @@ def test_two_networks_are_not_made_of_one_module(name, make_task, make_net):
 
 @pytest.mark.parametrize("name", ["mixmatch", "cross", "RSL", "", "os"])
 def test_anything_else_is_no_method(name: Any):
-    with pytest.raises(InputError, match=f"no method named {name!r}; the known ones are co_teaching, "):
+    with pytest.raises(InputError, match=f"no method named {name!r}; the known ones are aum, "):
         methods.get(name)

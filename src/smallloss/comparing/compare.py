@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +16,7 @@ from smallloss.words import listed
 
 _OWN = {"data", "out", "method", "seed", "ship", "relabel", "promise", "corrections"}  # not taken over from clean
 _ASKED = "compare.json"
+_BESIDE = "confident_learning"  # what users would else run: cleanlab's rule
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,12 @@ def compare(
     ] = "",
     *,
     methods: Annotated[
-        str, Opt("NAMES", f"Methods, with commas; cross_entropy always stands beside them: {', '.join(known.names())}.")
-    ] = "rsl,confident_learning",
+        str, Opt("NAMES", f"Methods, with commas; cross_entropy and {_BESIDE} always stand beside them: "
+                 f"{', '.join(known.names())}.")
+    ] = "rsl",
     seeds: Annotated[int, Opt("N", "Seeds from 0: each draws its own noise, parts and weights.", least=1)] = 3,
     say: Callable[[str], None] = print,
+    beside: Sequence[str] = (_BESIDE,),
     **options: Any,
 ) -> Comparison:  # fmt: skip
     """Run several methods on the same data under one protocol, and write one page.
@@ -58,11 +61,12 @@ def compare(
     from smallloss.comparing.jobs import Grid, Job
     from smallloss.comparing.page import in_words, lines_of, write_page
 
-    names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
+    named = [name.strip() for name in methods.split(",") if name.strip()]
+    if not named:
+        raise InputError(f"--methods names none; there are {', '.join(known.names())}.")
+    names = list(dict.fromkeys([*named, *beside]))
     for name in names:
         known.get(name)
-    if not names:
-        raise InputError(f"--methods names none; there are {', '.join(known.names())}.")
     usually = {name: value for name, value in usual(clean).items() if name not in _OWN}
     if strange := sorted(options.keys() - usually.keys()):
         raise InputError(f"compare has no option {strange[0]!r}; it takes those of clean: {listed(usually, 30, str)}.")

@@ -32,7 +32,7 @@ def lines_of(rows: Sequence[dict[str, Any]], grid: "Grid") -> list[dict[str, Any
         right = {row["seed"]: _right(grid, name, row["seed"]) for row in mine}
         plain = plain or right
         lines.append({
-            "name": methods.called(name), "net": mine[0]["net"],
+            "name": methods.called(name), "net": mine[0]["net"], "told": methods.needs(name),
             "beside": "" if name == REFERENCE else difference(right, plain).words,
             "times": _spread([row["seconds"] / row["plain_seconds"] for row in mine], 2),
             "curves": [list(zip(*row["curve"], strict=True)) for row in mine if row["curve"]],

@@ -143,9 +143,9 @@ class Objective(ABC):
         return {}
 
 
-def new_network(task: Task, net: Any, purpose: str) -> nn.Module:
+def new_network(task: Task, net: Any, purpose: str, *, classes: int | None = None) -> nn.Module:
     """Fresh random weights (the paper starts every stage anew), the same for the same seed and purpose."""
     with task.draws.by_modules(purpose, on_device=False):
         # A module of the user's own is copied: a stage must not train on from another, nor change its network.
         own = copied(net) if isinstance(net, nn.Module) else net
-        return build(own, classes=task.classes, in_shape=task.dataset.in_shape)
+        return build(own, classes=classes or task.classes, in_shape=task.dataset.in_shape)

@@ -34,13 +34,17 @@ def score(network: Network, inputs: Inputs, views: Views, labels: Tensor) -> Sco
     parts: list[tuple[Tensor, ...]] = []
     start = 0
     for logits in _logits(network, inputs, views):
-        label = labels[start : start + len(logits), None]
+        label = labels[start : start + len(logits)]
         start += len(logits)
-        given = logits.gather(1, label)
-        loss = (logits.logsumexp(1, keepdim=True) - given)[:, 0]
-        others = logits.scatter(1, label, -torch.inf).amax(1)
-        parts.append((loss, given[:, 0] - others, (-loss).exp(), logits.argmax(1)))
+        loss = (logits.logsumexp(1, keepdim=True) - logits.gather(1, label[:, None]))[:, 0]
+        parts.append((loss, margin(logits, label), (-loss).exp(), logits.argmax(1)))
     return Scores(*(torch.cat(column) for column in zip(*parts, strict=True)))
+
+
+def margin(logits: Tensor, label: Tensor) -> Tensor:
+    """z_ỹ − max_{k≠ỹ} z_k of each example."""
+    others = logits.scatter(1, label[:, None], -torch.inf).amax(1)
+    return logits.gather(1, label[:, None])[:, 0] - others
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ from torch.nn.functional import log_softmax, one_hot
 
 from smallloss.criterion.ledger import LossLedger
 from smallloss.criterion.selection import Selection
-from smallloss.engine.draws import running_sum
+from smallloss.engine.draws import Draws, running_sum
 from smallloss.engine.networks import Network
 from smallloss.engine.objective import Batch, Objective, Plan, new_network
 from smallloss.engine.recipe import Recipe
@@ -203,6 +203,12 @@ def interleaved(batches: Sequence[Tensor]) -> list[Tensor]:
 def sharpen(p: Tensor, temperature: float) -> Tensor:
     """q ← p^(1/T) / Σ p^(1/T), by logarithms: a small T would leave nothing of a small p."""
     return (p.log() / temperature).softmax(1)
+
+
+def mixing(draws: Draws, alpha: float, name: str, times: list[int], entries: int) -> dict[str, Tensor]:
+    """What `mixup` takes beside each step: one λ' = max(λ, 1 − λ), λ ~ Beta(α, α), and everybody's partner."""
+    lam = draws.beta(alpha, f"{name}/lambda", times, draws.slots(1))
+    return {"lam": torch.maximum(lam, 1 - lam), "partner": draws.permutations(f"{name}/partner", times, entries)}
 
 
 def mixup(inputs: Tensor, targets: Tensor, lam: Tensor, partner: Tensor) -> tuple[Tensor, Tensor]:

@@ -125,7 +125,7 @@ def _train(cell: Cell, folder: Path, how: Mapping[str, Any], say: Callable[[str]
 
     say(f"{cell.name}{'' if cell.share == 1 else f', {cell.share:g} of the data'}: plain training")
     options = recipe(how) | cell.told()
-    found = compare(cell, folder, methods="cross_entropy", seeds=1, say=lambda _: None, **options)
+    found = compare(cell, folder, methods="cross_entropy", seeds=1, say=lambda _: None, beside=(), **options)
     return {f"{cell.name}, {what}": why for what, why in found.failed.items()}
 
 

@@ -35,7 +35,7 @@ class Work(NamedTuple):
         first = self.rows[0]
         options = dict(how) | self.cell.told(first.off)
         options["settings"] = {**(options.get("settings") or {}), **first.settings}
-        return compare(self.cell, self.folder(out), methods=self.methods, seeds=seeds, say=say, **options)
+        return compare(self.cell, self.folder(out), methods=self.methods, seeds=seeds, say=say, beside=(), **options)
 
 
 def folder_of(out: Path, cell: str, variant: str) -> Path:
