@@ -37,7 +37,7 @@ def page() -> str:
         STAGE,
         table(Recipe.about(), Recipe, lambda name: [by_stage(one, name) for one in PRESETS]),
         TRAINING,
-        "## `mixmatch`: how `rsl_wm` uses the rest",
+        "## `mixmatch`: how `rsl_wm` and `plain_mixmatch` use the rest",
         own("mixmatch"),
         "## Of one method alone",
         of_methods(),

@@ -84,7 +84,7 @@ OTHER = {  # where it is not simply half as much, one more, or the other choice
     "incv.ramp_epochs": 2, "incv.rounds": 1, "dividemix.confidence": 1.0, "dividemix.threshold": 0.99,
     "dividemix.warm_up": 1, "ssr.neighbours": 2,
     "co_teaching_plus.ramp_epochs": 2, "co_teaching_plus.together": 1.0, "decoupling.together": 1.0,
-    "mentornet.percentile": 0.5, "plain_mixmatch.labelled": 1.0,
+    "mentornet.percentile": 0.5, "mentornet.burn_in": 1, "plain_mixmatch.labelled": 1.0,
 }  # fmt: skip
 BESIDE: dict[str, dict[str, Any]] = {  # what it needs to matter
     "ema_batchnorm": {"stage1.ema": 0.5}, "ema_warmup": {"stage1.ema": 0.9}, "decay_last": {"stage1.ema": 0.5},

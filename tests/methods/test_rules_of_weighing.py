@@ -137,11 +137,14 @@ def test_a_step_of_mentornet_by_hand(burns, make_task):
 
 
 def test_half_is_left_out_while_nothing_is_weighed_and_then_a_twentieth(make_task):
-    objective = mentored(make_task(), burn_in=0.5)  # of six epochs
-    for epoch in range(6):
-        (plan,) = list(objective.plan(epoch))[:1]
-        assert plan.tables["burns"].tolist() == [epoch < 3] * 2
-        assert 0.2 < plan.tables["kept"].float().mean() < 0.8 if epoch < 3 else plan.tables["kept"].float().mean() > 0.8
+    """For `burn_in` epochs, but at most half of the six."""
+    for burn_in, epochs in ((18, 3), (2, 2), (0, 0)):
+        objective = mentored(make_task(), burn_in=burn_in)
+        for epoch in range(6):
+            plan = next(iter(objective.plan(epoch)))
+            assert plan.tables["burns"].tolist() == [epoch < epochs] * 2
+            left_in = plan.tables["kept"].float().mean()
+            assert 0.2 < left_in < 0.8 if epoch < epochs else left_in > 0.8
 
 
 @pytest.mark.parametrize("rate, percentile, expected", [(0.3, None, 0.7), (0.3, 0.75, 0.75)])

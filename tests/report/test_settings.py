@@ -28,7 +28,11 @@ def config(method: str = "rsl") -> dict:
 
 @pytest.mark.parametrize(
     "method, shown, hidden",
-    [("rsl", {"stage1", "rsl"}, {"rsl_wm", "mixmatch"}), ("rsl_wm", {"stage1", "rsl_wm", "mixmatch"}, {"rsl"})],
+    [
+        ("rsl", {"stage1", "rsl"}, {"rsl_wm", "mixmatch"}),
+        ("rsl_wm", {"stage1", "rsl_wm", "mixmatch"}, {"rsl"}),
+        ("plain_mixmatch", {"stage1", "mixmatch"}, {"rsl", "rsl_wm"}),
+    ],
 )
 def test_only_the_groups_of_the_method_that_ran(method: str, shown: set[str], hidden: set[str]) -> None:
     groups = {name.partition(".")[0] for name, _ in shown_settings(config(method))}

@@ -35,8 +35,8 @@ _ASKED = 4  # a step has one answered example beside so many others
 
 @dataclass(frozen=True)
 class Own(Knobs):
-    """The authors take .7 or .75 for `percentile`. Their `burn_in` is .18 of 39,000 steps; in a short stage that is so
-    early that a class which is learnt late falls below m as a whole, and is never learnt."""
+    """The authors' `burn_in`, and .7 or .75 for `percentile`. Weighed too soon, a class that is learnt late lies
+    above m as a whole, and is never learnt."""
 
     curriculum: str = knob(
         "auto",
@@ -47,7 +47,7 @@ class Own(Knobs):
         None, "Share of a batch's losses that lies below m, which they are compared with; `none` is 1 - noise rate.",
         above=0, most=1,
     )  # fmt: skip
-    burn_in: float = knob(0.3, "Share of the stage before examples are weighed.", least=0, most=1)
+    burn_in: int = knob(18, "Epochs before examples are weighed, at most half of the stage.", least=0)
 
 
 class Mentored(Supervised):
@@ -77,7 +77,7 @@ class Mentored(Supervised):
         return {"m": self.m, "v": self.v, "weighed": self.weighed}
 
     def burns_in(self, epoch: int) -> bool:
-        return epoch < self.own.burn_in * self.recipe.epochs
+        return epoch < min(self.own.burn_in, self.recipe.epochs / 2)
 
     def plan(self, epoch: int) -> Iterable[Plan]:
         """With what each step leaves out; and answered examples at its end, where a mentor learns from them."""
