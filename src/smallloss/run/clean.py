@@ -117,7 +117,7 @@ def clean(
     method: Annotated[str, Opt("NAME", f"How to learn in spite of wrong labels: {', '.join(methods.names())}.",
         "Training")] = "rsl",
     ship: Annotated[str, Opt("WHICH", "Which classifier to leave behind: best (on the held-out part; a tie is the "
-        "method's) or method.", "Training")] = "best",
+        "method's, if it got as many right as plain cross entropy) or method.", "Training")] = "best",
     relabel: Annotated[bool, Opt("", "Train on all labels once more, the likely wrong ones as suggested; shipped if "
         "best.", "Training")] = False,
     preset: Annotated[str | None, Opt("NAME", "Settings to start from: paper, fast (GPU) or cpu. If left out, by the "
