@@ -123,7 +123,7 @@ def _on_others() -> str:
             harm = sum(gain < -0.01 for gain in gains)
             body[-1].append(f"{100 * mean(gains):+.2f} / {100 * min(gains, default=0):+.1f} / {harm}")
     return (
-        "Those were chosen on the examples that judge them, and each tie went to RSL. By true labels of 250 to 2,400 "
+        "Those were chosen on the examples that judge them, and each tie went to RSL. By true labels of 300 to 2,400 "
         "examples that had no part in the choice (`trust_shipped.jsonl`), points above plain cross entropy on the mean "
         "/ of the worst set / sets more than 1 point below, as ties go now (to RSL unless cross entropy got more "
         "right), as they went, and with RSL always:\n\n"

@@ -66,11 +66,10 @@ def choose_shipped(accuracies: Sequence[Accuracy], method: str, ship: str, by: s
     on, found = f"by the {by} labels of {len(asked.agrees):,} held-out examples", beside[best]
     if found.high < 0 and ship == "best":
         return Shipped(best, f"{asked.called} is {found.words} {on}")
-    plain = next((int(np.sum(one.agrees)) for one in held_out if one.method == REFERENCE), 0)
-    if plain > (right := int(np.sum(asked.agrees))) and ship == "best":
-        return Shipped(
-            REFERENCE, f"{asked.called} shows no gain over it, with {right:,} right where it has {plain:,}, {on}"
-        )
+    right = {one.method: int(np.sum(one.agrees)) for one in (asked, *held_out) if one.agrees is not None}
+    if right.get(REFERENCE, 0) > right[method] and ship == "best":
+        less = f"{right[method]:,} right where it has {right[REFERENCE]:,}"
+        return Shipped(REFERENCE, f"{asked.called} shows no gain over it, with {less}, {on}")
     wish = ", as asked" if ship == "method" else ", and it is the method asked for" if found.low <= 0 else ""
     return Shipped(method, f"{found.words}, beside {names[best]}, {on}{wish}")
 
