@@ -1,4 +1,4 @@
-"""No harm: what a run leaves behind is the classifier that is best on the held-out part; a tie is the method's."""
+"""No harm: what a run leaves behind is the classifier that is best on the held-out part."""
 
 import json
 from dataclasses import replace

@@ -1,6 +1,8 @@
 """The audit of a run made without training: what is asked, what answers prove, and what they change."""
 
 import json
+import re
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +20,11 @@ from smallloss.auditing.session import ask, audit, read_back
 from smallloss.data.table_files import read_table
 from smallloss.data.told import read_corrections, read_rates
 from smallloss.errors import InputError
+from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.answers import NONE
 from smallloss.noise.blocks import anytime
 from smallloss.noise.rates import KEPT
-from smallloss.record.run import HELD_OUT, Run
+from smallloss.record.run import HELD_OUT, Accuracy, Run
 from smallloss.report.facts import class_rows
 from smallloss.run import verbs
 
@@ -182,6 +185,54 @@ def test_what_is_refuted_is_chosen_anew_and_asked_about_anew(tmp_path: Path) -> 
     assert second.rates.overall.low <= wrong_of(folder).mean() <= second.rates.overall.high
 
 
+def test_reading_back_early_costs_nothing(tmp_path: Path) -> None:
+    """Scores that tell nothing would have it chosen anew; but there are open questions on the page."""
+    folder = tmp_path / "run"
+    run_of(tmp_path / "at once", blind=True)
+    run_of(folder, blind=True)
+    kept, right = columns_of(folder)["selected"], truths() == read_run(folder).labels
+    audit(folder, kept=60, dropped=30)
+    for most in (8, 20):
+        early = read_back(folder, answered(folder, tmp_path / "a.csv", which=lambda place, most=most: place < most))
+        assert early.verdict.tone == "amber"
+        found_wrong = np.isin(np.arange(N), list(early.pins)) & ~right
+        assert (columns_of(folder)["selected"] == (kept & ~found_wrong)).all()
+        assert early.next_run.endswith(shlex.join(["smallloss", "audit", str(folder)]))
+    late = read_back(folder, answered(folder, tmp_path / "a.csv"))
+    once = heard(tmp_path / "at once", kept=60, dropped=30)
+    assert late.asked_about == once.asked_about
+    assert late.rates.overall == once.rates.overall
+    assert late.verdict.headline == once.verdict.headline
+    assert "more answers would settle it" not in str(late)  # it is chosen anew: these are no longer to be had
+
+
+def test_answers_to_questions_of_a_table_that_has_changed_judge_nothing(folder: Path, tmp_path: Path) -> None:
+    table = audit(folder, kept=60, dropped=30)[0]
+    rows = rows_of(answered(folder, tmp_path / "late.csv", table.name))
+    result = heard(folder, suspicious=40)
+    assert re.search(r"[78]\d questions left open on the page would come too late now: ask anew\.", str(result))
+    result = read_back(folder, write_rows(tmp_path / "late.csv", rows))
+    assert "answers to questions drawn before the table changed: counted one by one, they judge nothing." in str(result)
+    assert result.rates.sampled == 0
+    assert result.verdict.word == "unchecked"
+    fresh = heard(folder)  # and they do not stand in the way of those that judge
+    assert fresh.verdict.tone == "green"
+    assert fresh.rates.overall.low <= wrong_of(folder).mean() <= fresh.rates.overall.high
+
+
+def test_what_one_was_unsure_of_does_not_make_the_next_round_wait(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run_of(folder, blind=True)
+    audit(folder)
+    rows = rows_of(answered(folder, tmp_path / "a.csv"))
+    for row in rows[::6]:
+        row |= {"answer": "unsure", "true_label": ""}
+    assert read_back(folder, write_rows(tmp_path / "a.csv", rows)).verdict.word == "unchecked"
+    result = heard(folder, kept=100, dropped=0)
+    assert result.verdict.precision is not None
+    assert result.verdict.precision.low > 0.85
+
+
 @pytest.mark.parametrize("blind", [True, False])
 def test_the_same_answers_twice_say_the_same_twice(tmp_path: Path, blind: bool) -> None:
     folder = tmp_path / "run"
@@ -224,12 +275,18 @@ def test_in_whatever_order_kinds_are_asked_the_interval_of_the_rate_holds(tmp_pa
 
 
 def test_answers_on_held_out_examples_tell_the_accuracy_and_no_rate(folder: Path) -> None:
+    run, guess = Run.read(folder), TrueAccuracy(0.9, 0.8, 1.0)
+    for method in ("cross_entropy", "rsl"):
+        run.accuracies.append(Accuracy(method, None, 0.7, 1.0, np.ones(3, bool), "mlp", true=guess, called=method))
+    run.write_again(folder)
     result, run = heard(folder, held_out=60), read_run(folder)
     assert result.accuracy is not None
     assert result.accuracy.answered == len(result.heard.asked(HELD_OUT)) == 60
     assert result.accuracy.low <= (run.examples.predicted == truths())[run.held_out].mean() <= result.accuracy.high
     assert result.rates.sampled == 0
     assert "Accuracy of the classifier:" in str(result)
+    # what is measured stands alone: an estimate for another method would be compared with it
+    assert [one.true for one in Run.read(folder).accuracies] == [None, result.accuracy]
 
 
 def test_questions_that_came_twice_say_how_often_a_person_agrees(folder: Path, tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from smallloss.noise.answers import NONE, UNSURE
+from smallloss.noise.answers import NONE, UNSURE, Interval
+from smallloss.noise.model import NoiseModel
 from smallloss.noise.rates import CONTRADICTED, KEPT, OTHERS, rates_from
 
 
@@ -25,6 +26,14 @@ def test_without_draws_rates_move_no_farther_than_what_was_found_proves() -> Non
     found = rates_from(labels, answers, [], stream, np.array([0.1, 0.3]))
     assert found.sampled == 0
     assert found.noise_rate == pytest.approx([0.4, 0.1])  # at least 20 of 50 are wrong, at most 5
+    ends = {"low": np.array([0, 0.2]), "high": np.array([0.5, 0.4]), "upper": np.array([0.2, 0.3])}
+    known = NoiseModel(noise_rate=np.array([0.1, 0.3]), **ends, overall=Interval(0.2, 0.1, 0.45))
+    found = rates_from(labels, dict.fromkeys(range(5), 1), [], stream, known.noise_rate, known)
+    assert found.noise_rate == pytest.approx([0.1, 0.3])
+    assert np.array([found.low, found.high, found.upper]) == pytest.approx(
+        np.array([[0.1, 0.2], [0.5, 0.4], [0.2, 0.3]])
+    )
+    assert found.overall == pytest.approx((0.2, 0.1, 0.45))
 
 
 def test_answers_that_contradict_an_estimate_are_believed_in_its_place() -> None:

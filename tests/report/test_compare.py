@@ -112,7 +112,15 @@ def test_where_a_method_is_worse_the_reader_is_told_what_to_do() -> None:
     "shares, ship, method, why",
     [
         ((80, 80), "best", "rsl", "no difference seen .* by the given labels of 100 held-out .* the method asked for"),
-        ((82, 80), "best", "rsl", "no difference seen"),
+        ((79, 80), "best", "rsl", "no difference seen"),
+        (
+            (82, 80),
+            "best",
+            "cross_entropy",
+            "RSL shows no gain over it, with 80 right where it has 82, by the given labels",
+        ),
+        ((82, 80, 83), "best", "cross_entropy", "RSL shows no gain over it"),
+        ((82, 80), "method", "rsl", "no difference seen .*, as asked"),
         ((80, 90), "best", "rsl", r"better by 10.0 points .*, beside Cross Entropy, by .* of 100 held-out examples$"),
         ((90, 80), "best", "cross_entropy", "RSL is worse by 10.0 points"),
         ((90, 80), "method", "rsl", "worse by 10.0 points .*, beside Cross Entropy, .*, as asked"),

@@ -55,6 +55,7 @@ def test_the_verdict_has_a_colour_and_a_word(result: Run, precision, tone: str, 
     text = page(result)
     assert f'<section class="verdict {tone}"' in text
     assert f'<p class="headline">{word}' in text
+    assert ("<code>smallloss audit RUN</code>" in text) == (tone == "amber")
 
 
 def test_same_result_same_bytes(result: Run, tmp_path) -> None:

@@ -34,7 +34,7 @@ def at_random(
     run: Audited, state: State, answers: Mapping[int, int], promise: float, kept: int | None, dropped: int | None
 ) -> Asked:
     """The next questions of both streams, mixed, so that neither the order nor stopping early betrays anything."""
-    blocks, said = state.blocks(KEPT), right_or_not(run, answers)
+    blocks, said = state.blocks(KEPT), said_of_kept(run, state, answers)
     options: dict[str, Any] = {"level": state.level, "right_known": state.known, "known": state.known}
     needed = answers_needed(blocks, said, promise, **options)
     if kept is None:
@@ -82,9 +82,15 @@ def of_held_out(run: Audited, answers: Mapping[int, int], count: int, seed: int)
     return Asked([(row, HELD_OUT) for row in rows[asked].tolist()], None, words)
 
 
-def right_or_not(run: Audited, answers: Mapping[int, int]) -> dict[int, bool | None]:
-    """Row -> is its label right? None where the person was unsure."""
-    return {row: None if true == UNSURE else true == int(run.labels[row]) for row, true in answers.items()}
+def said_of_kept(run: Audited, state: State, answers: Mapping[int, int]) -> dict[int, bool | None]:
+    """Row of the kept that this round asks about -> is its label right? None where the person was unsure.
+
+    An answer of before, such as an unsure one, would count all questions that come before it as left open.
+    """
+    asked = state.asks_of(KEPT)
+    return {
+        row: None if true == UNSURE else true == int(run.labels[row]) for row, true in answers.items() if asked[row]
+    }
 
 
 def _next(state: State, stream: int, answers: Mapping[int, int], count: int) -> np.ndarray:

@@ -35,7 +35,8 @@ class AuditResult:
     taught: str
     left: int  # likely wrong, and nobody has decided on them
     corrected: int
-    next_run: str  # the command that learns from the answers
+    void: int  # questions at random that are still open and of a table that has changed
+    next_run: str  # the commands that ask on, and that learn from the answers
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
@@ -69,8 +70,12 @@ class AuditResult:
         asked = {why: len(self.heard.asked(why)) for why in (RANDOM, SUSPICIOUS, HELD_OUT)}
         words = {RANDOM: "at random", SUSPICIOUS: "on the most suspicious", HELD_OUT: "on held-out examples"}
         said = ", ".join(f"{count:,} {words[why]}" for why, count in asked.items() if count)
+        late = counted(self.heard.late, "answer")
         unsure = sum(true == UNSURE for true in self.heard.answers.values())
         lines = [f"Answered: {said or 'none of this version'}; {unsure:,} unsure, {self.heard.left_open:,} open."]
+        if self.heard.late:
+            what = "to questions drawn before the table changed: counted one by one, they judge nothing"
+            lines.append(f"{late} {what}.")
         alike, twice = self.heard.agreed
         if twice:
             lines.append(f"You agreed with yourself in {alike:,} of {counted(twice, 'question')} that came twice.")
@@ -98,11 +103,14 @@ class AuditResult:
         )
         if self.verdict is not self.asked_about and self.asked_about.precision is not None:
             lines += ["", f"What is kept was chosen anew by the answers. {self.verdict.headline}"]
+        if self.void:
+            lines.append(f"{counted(self.void, 'question')} left open on the page would come too late now: ask anew.")
         return lines
 
 
-def next_run(run: Audited, *, as_before: bool) -> str:
-    """The files to learn from next, and the command that takes them, with the options of the run before.
+def next_run(run: Audited, *, as_before: bool, is_proved: bool) -> str:
+    """The files to learn from next, and the command that takes them, with the options of the run before; and, where
+    nothing is proved yet, the command that asks on.
 
     Rates that the answers left as they were come from where they came from before, T and the verdict with them: from
     an estimate, from the noise that was drawn, from a file of T.
@@ -124,4 +132,5 @@ def next_run(run: Audited, *, as_before: bool) -> str:
     words += ["--corrections", str(corrections)]
     written = [corrections] if stays else [rates, corrections]
     told = f"Written: {' and '.join(map(str, written))}. To clean again with {'it' if stays else 'both'}:"
-    return f"{told}\n{shlex.join(words)}"
+    asks_on = "" if is_proved else f"\n\nTo be asked on:\n{shlex.join(['smallloss', 'audit', str(run.folder)])}"
+    return f"{told}\n{shlex.join(words)}{asks_on}"

@@ -31,6 +31,7 @@ class State:
     kept: np.ndarray  # [n]
     suspicion: np.ndarray  # [n], the label scores by which suspicious questions were last chosen
     apart: np.ndarray  # [n], which are as suspicious as one that was asked about for that
+    asked: np.ndarray  # [n], which a page of this round asks about, drawn at random
 
     @property
     def round(self) -> int:
@@ -39,6 +40,10 @@ class State:
     def blocks(self, which: int) -> Blocks:
         """The questions of a stream of this round."""
         return _blocks(self, which)
+
+    def asks_of(self, which: int) -> np.ndarray:
+        """Which rows of a stream this round's pages ask about."""
+        return np.asarray((self.stream[-1] == which) & self.asked)
 
     @property
     def level(self) -> float:
@@ -58,7 +63,7 @@ class State:
         stream = _streams(run, kept, label_score, answers)
         return replace(
             self, score=np.vstack([self.score[past], label_score]), stream=np.vstack([self.stream[past], stream]),
-            label_score=label_score, kept=kept,
+            label_score=label_score, kept=kept, asked=np.zeros(len(kept), bool),
         )  # fmt: skip
 
 
@@ -70,7 +75,7 @@ def read_state(run: Audited, seed: int = 0) -> State:
     stream = _streams(run, run.kept, run.label_score, run.known)
     score = run.label_score[None].astype(np.float64)
     nothing = np.zeros(len(run.labels), bool)
-    return State(score, stream[None], seed, run.label_score, run.kept, run.label_score, nothing)
+    return State(score, stream[None], seed, run.label_score, run.kept, run.label_score, nothing, nothing)
 
 
 def write_state(run: Audited, state: State) -> None:

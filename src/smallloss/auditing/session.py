@@ -11,7 +11,7 @@ import numpy as np
 
 from smallloss import files
 from smallloss.auditing.page import Question, audit_page, shown_inputs
-from smallloss.auditing.questions import Asked, at_random, of_held_out, of_suspicious, right_or_not
+from smallloss.auditing.questions import Asked, at_random, of_held_out, of_suspicious, said_of_kept
 from smallloss.auditing.result import AuditResult, next_run
 from smallloss.auditing.rounds import KNOWN, State, read_state, write_state
 from smallloss.auditing.run import CORRECTIONS, RATES, RESULT, Audited, read_run
@@ -82,6 +82,8 @@ def ask(
         kind, asked = HELD_OUT, of_held_out(run, answers, held_out, seed)
     else:
         kind, asked = RANDOM, at_random(run, state, answers, promise, kept, dropped)
+        drawn = np.isin(np.arange(len(run.labels)), [row for row, _ in asked.rows])
+        state = replace(state, asked=state.asked | drawn)
     refuse_unread(run, kind)
     (run / "").mkdir(exist_ok=True)
     write_state(run, state)
@@ -127,26 +129,28 @@ def read_back(
     promise = _promise(run, promise)
     if dataset is not None:
         run.require(dataset, run.folder)
-    heard = read_answers(run, run / "audit.csv" if answers_csv is None else Path(answers_csv))
-    state = set_apart(read_state(run), heard)
+    state = read_state(run)
+    heard = read_answers(run, run / "audit.csv" if answers_csv is None else Path(answers_csv), state.asked)
+    state = set_apart(state, heard)
     answers = run.known | decided(heard.answers)
-    asked_about, more = judged(run, state, heard, promise)
+    checked = proved(run, state, heard, promise)
     rates, taught = rates_after(run, state, heard), what_it_teaches(run, heard)
     parts = ranked_anew(run, taught.label_score, rates, answers, None)
     anew = state.next_round(run, taught.label_score, _kept(run, parts), answers)
-    if asked_about.tone == "green" or 0 < more <= (_needed(anew, {}, promise).if_right or 0):
-        # What is kept was proved, or soon will be: it stands, and answers teach the ranks of the others alone.
-        parts, verdict = ranked_anew(run, taught.label_score, rates, answers, state.kept), asked_about
+    if checked is not None and _stands(state, anew, heard, checked, promise):
+        verdict, void = (asked_about := judged(run, state, checked, promise)), 0
+        parts = ranked_anew(run, taught.label_score, rates, answers, state.kept)
         state = replace(state, label_score=taught.label_score, kept=_kept(run, parts))
     else:
+        asked_about = judged(run, state, checked and replace(checked, more=0), promise)
         verdict = judge(parts[0].selection, run.noise, promise=promise, learnt_from=len(answers))
-        state = anew
+        void, state = int((state.asked & ~np.isin(np.arange(len(state.asked)), list(heard.answers))).sum()), anew
     result = AuditResult(
         run=run.key, classes=run.classes, heard=heard, rows=to_keep(run, heard), pins=answers, rates=rates,
         asked_about=asked_about, verdict=verdict, accuracy=_accuracy(run, heard), taught=taught.words,
         left=sum(int((one.selection.is_label_issue & ~np.isin(one.index, list(answers))).sum()) for one in parts),
         corrected=sum(true >= 0 and true != int(run.labels[row]) for row, true in answers.items()),
-        next_run=next_run(run, as_before=not rates.sampled),
+        void=void, next_run=next_run(run, as_before=not rates.sampled, is_proved=verdict.tone == "green"),
     )  # fmt: skip
     (run / "").mkdir(exist_ok=True)
     files.write_json(run / RESULT, result.to_dict())
@@ -161,15 +165,16 @@ def read_back(
 def _tell(run: Audited, result: AuditResult, parts: Sequence[Part], dataset: Dataset | None) -> None:
     """What the answers changed is written where the run said it: its table, what is said of it, its page."""
     rates = {name: getattr(result.rates, name).tolist() for name in ("noise_rate", "low", "high")}
+    has_ends = result.rates.sampled or run.estimate is not None
     told = replace(
         run, examples=run.examples.ranked(parts).answered(result.pins), verdict=result.verdict,
-        noise_rate=result.rates.noise_rate, rates=rates | {"overall": list(result.rates.overall or ())},
-        by_hand=result.in_short,
+        noise_rate=result.rates.noise_rate, by_hand=result.in_short,
+        rates=rates | {"overall": list(result.rates.overall or ())} if has_ends else None,
     )  # fmt: skip
     shipped = told.shipped.method if told.shipped else told.settings.get("method")
     for one in told.accuracies:
-        if result.accuracy is not None and one.method == shipped:
-            one.true = result.accuracy
+        if result.accuracy is not None:  # an estimate beside it would be compared with what is measured
+            one.true = result.accuracy if one.method == shipped else None
     told.write_again(run.folder)
     if dataset is not None:
         write_page(told.shown_with(dataset), run.folder / "report.html")
@@ -183,21 +188,40 @@ def answered(folder: Path) -> Audited:
     return replace(run, examples=run.examples.answered(decided(read_before(run).answers)))
 
 
-def judged(run: Audited, state: State, heard: Heard, promise: float) -> tuple[Judgement, int]:
-    """What was kept when this round began, by the answers on it; and how many more would settle it, 0 if none would."""
-    blocks, known = state.blocks(KEPT), state.known
-    said = {row: right for row, right in right_or_not(run, heard.answers).items() if state.stream[-1, row] == KEPT}
+def proved(run: Audited, state: State, heard: Heard, promise: float) -> Checked | None:
+    """What the answers of this round prove of what was kept when it began; None where they prove nothing."""
+    blocks, known, said = state.blocks(KEPT), state.known, said_of_kept(run, state, heard.answers)
     precision = anytime(blocks, said, level=state.level, right_known=known, known=known)
+    if not said or (precision.low <= known / max(blocks.size + known, 1) and precision.high >= 1):
+        return None
+    of_class = np.bincount(run.labels[list(said)], minlength=len(run.classes))
+    more = _needed(state, said, promise).at_rate or 0
+    return Checked(precision, sum(right is True for right in said.values()), len(said), of_class, more)
+
+
+def judged(run: Audited, state: State, checked: Checked | None, promise: float) -> Judgement:
+    """The verdict on what was kept when this round began."""
     stream = state.stream[-1, run.trained_on]
     of_round = SimpleNamespace(
         classes=run.classes, class_index=run.labels[run.trained_on], mask=np.isin(stream, (KEPT, KNOWN))
     )
-    if not said or (precision.low <= known / max(blocks.size + known, 1) and precision.high >= 1):
-        return judge(of_round, run.noise, promise=promise), 0
-    of_class = np.bincount(run.labels[list(said)], minlength=len(run.classes))
-    more = _needed(state, said, promise).at_rate or 0
-    checked = Checked(precision, sum(right is True for right in said.values()), len(said), of_class, more)
-    return judge(of_round, run.noise, checked=checked, promise=promise), more
+    return judge(of_round, run.noise, checked=checked, promise=promise)
+
+
+def _stands(state: State, anew: State, heard: Heard, checked: Checked, promise: float) -> bool:
+    """Does what is kept stay, so that answers teach the ranks of the others alone? Where it is proved, soon will be, or
+    may be by questions that are still open; not once it is refuted.
+
+    What was answered otherwise is known of the next round: this one would wait for it for ever.
+    """
+    unasked = (state.stream[-1] == KEPT) & ~state.asked
+    if unasked[list(decided(heard.answers))].any():
+        return False
+    if not checked.precision.low < promise <= checked.precision.high:
+        return checked.precision.low >= promise
+    is_open = state.asks_of(KEPT)
+    is_open[list(heard.answers)] = False
+    return bool(is_open.any()) or 0 < checked.more <= (_needed(anew, {}, promise).if_right or 0)
 
 
 def _needed(state: State, said: Mapping[int, bool | None], promise: float) -> Needed:

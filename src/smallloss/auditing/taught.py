@@ -56,7 +56,8 @@ def rates_after(run: Audited, state: State, heard: Heard) -> NoiseModel:
     answers = {place[row]: true for row, true in said.items()}
     if len(drawn) < ENOUGH:
         sampled = []
-    return rates_from(run.labels[run.trained_on], answers, sampled, stream[run.trained_on], run.noise_rate)
+    known = run.noise_rate, run.estimate
+    return rates_from(run.labels[run.trained_on], answers, sampled, stream[run.trained_on], *known)
 
 
 def ranked_anew(

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from smallloss.auditing.run import RESULT, Audited
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
@@ -27,6 +29,7 @@ class Heard:
     why: dict[int, str]
     again: dict[int, int]  # the second answers of those asked twice
     left_open: int
+    late: int = 0  # of those just read, the questions at random of an earlier round: counted one by one
 
     def asked(self, why: str) -> dict[int, int]:
         return {row: true for row, true in self.answers.items() if self.why[row] == why}
@@ -37,8 +40,11 @@ class Heard:
         return sum(self.answers.get(row) == true for row, true in self.again.items()), len(self.again)
 
 
-def read_answers(run: Audited, path: Path) -> Heard:
-    """The answers in a file, and those read back before; only what is answered anew replaces one of these."""
+def read_answers(run: Audited, path: Path, asked: np.ndarray) -> Heard:
+    """The answers in a file, and those read back before; only what is answered anew replaces one of these.
+
+    asked: which rows this round asks about at random. Others were drawn of a table that has changed since.
+    """
     table = read_table(path)
     missing = [name for name in (*ANSWER, "stratum", "run") if name not in table.column_names]
     if missing:
@@ -46,7 +52,7 @@ def read_answers(run: Audited, path: Path) -> Heard:
     before = read_before(run)
     answers, why, again = dict(before.answers), dict(before.why), dict(before.again)
     fresh: dict[tuple[int, bool], int] = {}
-    left_open = 0
+    left_open = late = 0
     for number, row in enumerate(table.to_pylist(), start=1):
         if not any(row.values()):  # a spreadsheet may leave some at the end
             continue
@@ -60,15 +66,16 @@ def read_answers(run: Audited, path: Path) -> Heard:
         if not any(said):
             continue
         fresh[which] = _true_class(run, i, *said, f"{what} ({quoted(run.ids[i])})")
-        if not which[1]:
-            why.setdefault(i, row["stratum"] or "")  # what was drawn once stays drawn
+        if not which[1] and i not in why:  # what was drawn once stays drawn
+            is_late = row["stratum"] == RANDOM and not asked[i]
+            why[i], late = "" if is_late else row["stratum"] or "", late + is_late
     if not fresh and not answers:
         raise InputError(f"None of the {left_open:,} examples has an answer yet: write right, wrong, none or unsure.")
     answers |= {i: true for (i, twice), true in fresh.items() if not twice}
     again |= {i: true for (i, twice), true in fresh.items() if twice}
     if all(true == UNSURE for true in answers.values()):
         raise InputError(f"Every answer ({len(answers):,}) is unsure, so nothing follows: check more examples.")
-    return Heard(answers, why, again, left_open)
+    return Heard(answers, why, again, left_open, late)
 
 
 def read_before(run: Audited) -> Heard:

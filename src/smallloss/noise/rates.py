@@ -28,15 +28,18 @@ CONTRADICTED = "The answers contradict the noise rates that the run used."  # th
 
 
 def rates_from(
-    labels: Codes, answers: Mapping[int, int], sampled: Collection[int], stream: NDArray[np.integer], before: Vector
-) -> NoiseModel:
+    labels: Codes, answers: Mapping[int, int], sampled: Collection[int], stream: NDArray[np.integer], before: Vector,
+    estimate: NoiseModel | None = None,
+) -> NoiseModel:  # fmt: skip
     """Rates with intervals of LEVEL. answers: row -> true class, NONE or UNSURE; sampled: which were drawn at random.
     Without any of these the rates are what they were, as far as what was found allows.
 
     stream: of each row KEPT, OTHERS or -1, where no draw speaks for it; such rows and UNSURE ones may be wrong or not.
-    before: what was known of each class.
+    before: what was known of each class, with the intervals of `estimate`, if that is where it is from.
     """
     said = _Said.of(labels, answers, sampled, stream, len(before))
+    if not said.asked.any():
+        return _as_it_was(said, before, estimate)
     expected = _expected(before, said.size)
     asked = said.asked.sum(1)
     guess = (expected * said.size).sum(1) / np.maximum(said.size.sum(1), 1)  # of a stream of which nobody was asked
@@ -48,14 +51,26 @@ def rates_from(
     contradicted = bool(asked.all() and not alone[1] <= known <= alone[2])
     prior = WORTH * _moved(expected, said, contradicted)
     rate, *ends = said.shares(prior + said.wrong, WORTH + said.asked, prior + said.wrong)
-    if not asked.any():
-        rate = np.clip(before, said.found / said.n, np.maximum(1 - said.right / said.n, said.found / said.n))
     low, high, upper = (np.clip(end, 0.0, np.nextafter(1.0, 0.0)) for end in ends)
     rate = np.minimum(rate, np.nextafter(1.0, 0.0))
     return NoiseModel(
         noise_rate=rate, low=np.minimum(low, rate), high=np.maximum(high, rate), upper=np.maximum(upper, rate),
         overall=Interval(*overall[:3].tolist()), sampled=int(asked.sum()), notes=(CONTRADICTED,) * contradicted,
         level=LEVEL, source="audited",
+    )  # fmt: skip
+
+
+def _as_it_was(said: "_Said", before: Vector, estimate: NoiseModel | None) -> NoiseModel:
+    """Nobody was asked at random: what was found bounds what was known, and moves nothing else."""
+    known, least, share = estimate or NoiseModel(), said.found / said.n, said.n / said.n.sum()
+    most = np.maximum(1 - said.right / said.n, least)
+    ends = [before if end is None else end for end in (known.low, known.high, known.upper)]
+    rate, low, high, upper = (np.clip(end, least, most).clip(0, np.nextafter(1.0, 0.0)) for end in (before, *ends))
+    _, *overall = known.overall or [share @ before] * 3
+    value, (first, last) = float(share @ rate), np.clip(overall, share @ least, share @ most).tolist()
+    return NoiseModel(
+        noise_rate=rate, low=np.minimum(low, rate), high=np.maximum(high, rate), upper=np.maximum(upper, rate),
+        overall=Interval(value, min(first, value), max(last, value)), level=LEVEL, source="audited",
     )  # fmt: skip
 
 

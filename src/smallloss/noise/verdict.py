@@ -121,7 +121,10 @@ def judge(
     theory = None if T is None else theory_of(T, names)
     kept = np.bincount(selection.class_index[selection.mask], minlength=len(names))
     refuted, reasons = _refuted(kept, names, estimate, theory, promise)
-    facts: dict[str, Any] = {"counts": estimate.evidence if estimate else "", "promise": promise, "theory": theory}
+    counts = estimate.evidence if estimate else ""
+    if counts and (learnt_from or (checked is not None and checked.answered)):
+        counts = f"Before any answer: {counts[0].lower()}{counts[1:]}"
+    facts: dict[str, Any] = {"counts": counts, "promise": promise, "theory": theory}
     if checked is None or not checked.answered:
         word, headline = _unanswered(int(kept.sum()), refuted, learnt_from)
         limits = (ONLY_ANSWERS, *([] if theory is None else [CLASS_ALONE]))

@@ -47,7 +47,8 @@ def compare(accuracies: Sequence[Accuracy]) -> dict[str, Difference]:
 
 
 def choose_shipped(accuracies: Sequence[Accuracy], method: str, ship: str, by: str = "given") -> Shipped | None:
-    """The best on the held-out part; a tie, where the paired interval contains 0, goes to the method asked for.
+    """The best on the held-out part; a tie, where the paired interval contains 0, goes to the method asked for, unless
+    plain cross entropy got more right: what nothing speaks for may do harm.
 
     None where there is nothing to choose from. by: which labels `agrees` goes by, in words.
     """
@@ -65,6 +66,10 @@ def choose_shipped(accuracies: Sequence[Accuracy], method: str, ship: str, by: s
     on, found = f"by the {by} labels of {len(asked.agrees):,} held-out examples", beside[best]
     if found.high < 0 and ship == "best":
         return Shipped(best, f"{asked.called} is {found.words} {on}")
+    right = {one.method: int(np.sum(one.agrees)) for one in (asked, *held_out) if one.agrees is not None}
+    if right.get(REFERENCE, 0) > right[method] and ship == "best":
+        less = f"{right[method]:,} right where it has {right[REFERENCE]:,}"
+        return Shipped(REFERENCE, f"{asked.called} shows no gain over it, with {less}, {on}")
     wish = ", as asked" if ship == "method" else ", and it is the method asked for" if found.low <= 0 else ""
     return Shipped(method, f"{found.words}, beside {names[best]}, {on}{wish}")
 

@@ -119,7 +119,7 @@ def clean(
     loss: Annotated[str | None, Opt("NAME", "What stage 1 and the retraining on what is kept descend in place of cross "
         "entropy: mae, lq, forward, backward or elr.", "Training")] = None,
     ship: Annotated[str, Opt("WHICH", "Which classifier to leave behind: best (on the held-out part; a tie is the "
-        "method's) or method.", "Training")] = "best",
+        "method's, if it got as many right as plain cross entropy) or method.", "Training")] = "best",
     relabel: Annotated[bool, Opt("", "Train on all labels once more, the likely wrong ones as suggested; shipped if "
         "best.", "Training")] = False,
     preset: Annotated[str | None, Opt("NAME", "Settings to start from: paper, fast (GPU) or cpu. If left out, by the "
