@@ -78,7 +78,7 @@ def shipped() -> str:
             gains = [row["truth"][name] - row["truth"]["cross_entropy"] for row, name in zip(some, chosen, strict=True)]
             body[-1].append(f"{100 * mean(gains):+.2f}, {100 * min(gains, default=0):+.1f}")
     told = (
-        "\nWhat is shipped, by true labels of examples that had no part in the choice, points above plain cross entropy, "
-        "mean and worst set: as ties go now (to RSL unless cross entropy got more right), all to RSL, and RSL always.\n\n"
+        "\nWhat is shipped, by true labels of examples that had no part in the choice, in points above plain cross "
+        "entropy, mean and worst set: as ties go (to RSL unless cross entropy got more right), all to RSL, always RSL.\n\n"
     )
     return told + table(["sets", "now", "ties to RSL", "RSL"], body) + made("trust_shipped.jsonl", rows)
