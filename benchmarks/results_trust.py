@@ -79,6 +79,7 @@ def shipped() -> str:
             body[-1].append(f"{100 * mean(gains):+.2f}, {100 * min(gains, default=0):+.1f}")
     told = (
         "\nWhat is shipped, by true labels of examples that had no part in the choice, in points above plain cross "
-        "entropy, mean and worst set: as ties go (to RSL unless cross entropy got more right), all to RSL, always RSL.\n\n"
+        "entropy, mean and worst set: as ties go (to RSL unless cross entropy got more right), all to RSL, RSL always."
+        "\n\n"
     )
     return told + table(["sets", "now", "ties to RSL", "RSL"], body) + made("trust_shipped.jsonl", rows)
