@@ -14,6 +14,7 @@ import pytest
 import smallloss as sl
 from small import settings as small
 from smallloss import methods
+from smallloss.criterion.transition import uniform
 from smallloss.data.arrays import from_arrays
 from smallloss.data.dataset import Dataset
 from smallloss.engine.recipe import Recipe
@@ -82,7 +83,7 @@ OTHER = {  # where it is not simply half as much, one more, or the other choice
     "stage1.pad": 2, "stage1.crop_offsets": 2, "stage1.milestones": (0.5,), "stage1.ema": 0.5, "stage1.warmup_steps": 4,
     "stage1.schedule": "constant", "mixmatch.rounds": 2, "mixmatch.second_beta": 0.9, "co_teaching.ramp_epochs": 2,
     "incv.ramp_epochs": 2, "incv.rounds": 1, "dividemix.confidence": 1.0, "dividemix.threshold": 0.99,
-    "dividemix.warm_up": 1, "ssr.neighbours": 2,
+    "dividemix.warm_up": 1, "ssr.neighbours": 2, "d2l.begin": 0.5, "d2l.window": 6, "truncated_lq.start": 1.0,
     "co_teaching_plus.ramp_epochs": 2, "co_teaching_plus.together": 1.0, "decoupling.together": 1.0,
     "mentornet.percentile": 0.5, "mentornet.burn_in": 1, "plain_mixmatch.labelled": 1.0,
 }  # fmt: skip
@@ -105,7 +106,7 @@ def another(name: str, kind: Any, value: Any) -> Any:
 
 def trace(settings: Settings, method: str, task: Any) -> list[Any]:
     """Whatever a run leaves behind, but for its seconds."""
-    learned = methods.train(method, task, settings, NoiseModel.given(task.dataset.classes, 0.2))
+    learned = methods.train(method, task, settings, NoiseModel(noise_rate=0.2, transition=uniform(0.3, 3)))
     seen: list[Any] = [tensor.numpy().tobytes() for tensor in learned.fitted.network.module.state_dict().values()]
     seen += [{key: x for key, x in row.items() if "second" not in key} for row in learned.fitted.history]
     seen += [] if learned.ledger is None else [learned.ledger.mean_loss.tobytes()]

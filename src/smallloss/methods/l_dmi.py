@@ -26,7 +26,7 @@ COSTS = "plain training, and a second one from its weights on"
 _PAPER = Recipe(epochs=100, batch=256, lr=1e-6, weight_decay=1e-4, schedule="constant", keep_short_batch=False)
 RECIPES = {
     "paper": _PAPER,
-    "fast": replace(FAST, epochs=10, lr=1e-3),
+    "fast": replace(FAST, epochs=10, lr=1e-3, ema_warmup=True),
     "cpu": replace(CPU, epochs=10, batch=128, lr=1e-3, keep_short_batch=False),
 }
 _HOLD_ALL = 0.5  # of the batches, at least: the others say nothing, their determinant is 0

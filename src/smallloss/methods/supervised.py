@@ -50,9 +50,9 @@ class Supervised(Objective):
 
 
 class Plain(Supervised):
-    """By the loss that the run names, cross entropy if it names none; it is what nothing but `loss` is special about.
+    """By the loss that the run names: cross entropy, if it names none.
 
-    `chosen`: the examples or their labels were, and T, which is of the labels as they came, says nothing of them.
+    `chosen`: the examples or their labels were, and T, which is of all labels as they came, says nothing of them.
     """
 
     def __init__(self, task: Task, *given: Any, chosen: bool = False, **more: Any) -> None:
