@@ -19,6 +19,7 @@ from smallloss.knobs import to_numpy
 from smallloss.words import counted
 
 _CHANNELS = {1, 3, 4}
+_ROWS = 1 << 16  # at a time
 # The last of each are the names in mnist.npz and in MedMNIST.
 _INPUTS, _LABELS = ("x", "X", "inputs", "images", "x_train", "train_images"), ("y", "labels", "y_train", "train_labels")
 _TEST_INPUTS, _TEST_LABELS = ("x_test", "test_images"), ("y_test", "test_labels")
@@ -27,14 +28,17 @@ _TEST_INPUTS, _TEST_LABELS = ("x_test", "test_images"), ("y_test", "test_labels"
 def from_arrays(
     inputs: Any, labels: Any, *, name: str = "arrays", ids: Sequence[Any] = (), true_labels: Any = None,
     test: tuple[Any, Any] | None = None, white: float | None = None,
+    fills: tuple[tuple[int, float], ...] | None = None,
 ) -> Dataset:  # fmt: skip
     """A dataset from pictures [n, h, w], [n, h, w, c] or [n, c, h, w], or features [n, d], and any labels.
 
-    white: the number that is white in pictures of floats, 1 or 255; it is told by the inputs where it is not given.
+    white: the number that is white in pictures of floats, 1 or 255; fills: what stands in the gaps of which features.
+    Both are told by the inputs where they are not given.
     """
     array = as_array(inputs)
     white = white_of(array) if white is None else white
-    x = as_inputs(array, white)
+    fills = fills_of(array) if fills is None else fills
+    x = as_inputs(filled(array, fills), white)
     ids = [str(value) for value in ids]
     require_unique(ids, name)
     # A class may have lost all its labels to noise, or gained its first: the classes are those of labels and truth.
@@ -44,14 +48,16 @@ def from_arrays(
     flip = x.ndim == 4 and x.shape[3] >= 3  # gray pictures are mostly characters, which have a reading direction
     dataset = Dataset(
         x, codes[:n], classes, name, ids, true_labels=None if true_labels is None else codes[n:], flip=flip,
-        white=white, values=_values(np.concatenate([one.ravel() for one in given]), codes),
+        white=white, values=_values(np.concatenate([one.ravel() for one in given]), codes), fills=fills,
+        notes=_fills_note(fills),
     )  # fmt: skip
     return dataset if test is None else replace(dataset, test=_test_part(dataset, *test))
 
 
 def _test_part(dataset: Dataset, inputs: Any, labels: Any) -> Dataset:
     """Its labels are codes into the classes of the training part, and count as true."""
-    x, name, classes = as_inputs(inputs, dataset.white), f"{dataset.name} test", dataset.classes
+    x = as_inputs(filled(as_array(inputs), dataset.fills), dataset.white)
+    name, classes = f"{dataset.name} test", dataset.classes
     strange = sorted(set(label_names(labels).tolist()) - set(classes))
     if strange:
         raise InputError(f"{name} has the class {strange[0]!r}, which no training example carries; remove it there.")
@@ -79,9 +85,43 @@ def as_array(values: Any) -> np.ndarray:
     if hasattr(values, "toarray"):
         raise InputError("The inputs are sparse, and a network sees dense ones: give X.toarray(), or fewer features.")
     try:
-        return to_numpy(values)
+        array = to_numpy(values)
     except ValueError as error:  # numpy's word for rows of different lengths
         raise InputError(f"The inputs are not all of one shape ({error}); make them the same first.") from error
+    if array.dtype != object or array.ndim != 2:
+        return array
+    try:
+        return array.astype(np.float64)  # None is a gap
+    except (TypeError, ValueError):
+        raise InputError("The inputs are not all numbers; give a DataFrame or a dict of columns instead.") from None
+
+
+def fills_of(array: np.ndarray) -> tuple[tuple[int, float], ...]:
+    """Of features, each column that has gaps (NaN), with the median of the others; 0 where there is nothing else."""
+    if array.ndim != 2 or array.dtype.kind != "f":
+        return ()
+    starts = range(0, len(array), _ROWS)
+    gaps = np.any([np.isnan(array[start : start + _ROWS]).any(axis=0) for start in starts], axis=0)
+    columns = {int(column): array[:, column] for column in np.flatnonzero(gaps)}
+    known = {column: values[~np.isnan(values)] for column, values in columns.items()}
+    return tuple((column, float(np.median(values)) if len(values) else 0.0) for column, values in known.items())
+
+
+def filled(array: np.ndarray, fills: Sequence[tuple[int, float]]) -> np.ndarray:
+    """Features without the gaps of those columns; as many columns more say where there were some."""
+    columns, medians = [column for column, _ in fills], [median for _, median in fills]
+    if array.ndim != 2 or max(columns, default=array.shape[1]) >= array.shape[1]:
+        return array
+    gap, whole = np.isnan(array[:, columns]), np.array(array)
+    whole[:, columns] = np.where(gap, medians, whole[:, columns])
+    return np.concatenate([whole, gap], axis=1)
+
+
+def _fills_note(fills: Sequence[tuple[int, float]]) -> tuple[str, ...]:
+    if not fills:
+        return ()
+    some = f"{counted(len(fills), 'column')} of features with missing values (NaN), the first of them {fills[0][0]}"
+    return (f"In {some}: a missing one becomes the median, and is marked in a column of its own.",)
 
 
 def white_of(array: np.ndarray) -> float | None:
@@ -114,8 +154,8 @@ def _features(array: np.ndarray) -> np.ndarray:
         raise InputError(f"The {len(array):,} examples have no features: there is nothing to learn from.")
     with np.errstate(over="ignore"):
         array = array if array.dtype == np.float32 else np.asarray(array, np.float32)  # a copy is no longer mapped
-    for start in range(0, len(array), 65536):
-        bad = ~np.isfinite(array[start : start + 65536]).all(axis=1)
+    for start in range(0, len(array), _ROWS):
+        bad = ~np.isfinite(array[start : start + _ROWS]).all(axis=1)
         if bad.any():
             row = start + int(np.argmax(bad))
             column = int(np.argmin(np.isfinite(array[row])))
@@ -137,14 +177,17 @@ def _bytes(array: np.ndarray, white: float | None) -> np.ndarray:
 
 
 def load_npz(path: Path) -> Dataset:
+    return from_named(read_npz(path), path.name, path)
+
+
+def from_named(arrays: dict[str, np.ndarray], name: str, where: str | Path) -> Dataset:
     """x (or X, inputs) and y (or labels), or as others name them; optionally ids, true_labels, x_test with y_test."""
-    arrays = read_npz(path)
-    inputs, labels = _array_named(arrays, path, *_INPUTS), _array_named(arrays, path, *_LABELS)
+    inputs, labels = _array_named(arrays, where, *_INPUTS), _array_named(arrays, where, *_LABELS)
     test = None
     if not arrays.keys().isdisjoint((*_TEST_INPUTS, *_TEST_LABELS)):
-        test = _array_named(arrays, path, *_TEST_INPUTS), _array_named(arrays, path, *_TEST_LABELS)
-    ids, true_labels = ids_named(arrays, path, len(inputs)), arrays.get("true_labels")
-    return from_arrays(inputs, labels, name=path.name, ids=ids or (), true_labels=true_labels, test=test)
+        test = _array_named(arrays, where, *_TEST_INPUTS), _array_named(arrays, where, *_TEST_LABELS)
+    ids, true_labels = ids_named(arrays, where, len(inputs)), arrays.get("true_labels")
+    return from_arrays(inputs, labels, name=name, ids=ids or (), true_labels=true_labels, test=test)
 
 
 NPZ = Source("an .npz file of arrays", load_npz, endings=(".npz",))
@@ -186,16 +229,16 @@ def read_inputs(path: Path) -> tuple[np.ndarray, list[str] | None]:
     return inputs, ids_named(arrays, path, len(inputs))
 
 
-def _array_named(arrays: dict[str, np.ndarray], path: Path, *names: str) -> np.ndarray:
-    """The first of the names that an .npz file has."""
+def _array_named(arrays: dict[str, np.ndarray], path: str | Path, *names: str) -> np.ndarray:
+    """The first of the names that there is."""
     for name in names:
         if name in arrays:
             return arrays[name]
     raise InputError(f"{path} has no array named {' or '.join(names)}; it has {', '.join(arrays) or 'none'}.")
 
 
-def ids_named(arrays: dict[str, np.ndarray], path: Path, n: int) -> list[str] | None:
-    """Those of an .npz file, where it has any: one for each of its n examples, none twice."""
+def ids_named(arrays: dict[str, np.ndarray], path: str | Path, n: int) -> list[str] | None:
+    """Where there are any: one for each of n examples, none twice."""
     ids = arrays.get("ids", arrays.get("id"))
     if ids is None:
         return None

@@ -49,7 +49,7 @@ def table_dataset(table: Table, name: str, test: Table | None = None) -> Dataset
     """The rows of a table: pictures where it has some, else texts, else features."""
     if not len(table):
         raise InputError(f"{table.where} has no rows below its header.")
-    labels, own, n = table.labels(), table.own, len(table)
+    labels, own, n = table.given(), table.own, len(table)
     require_classes(labels, table.where)
     ids, truth = table.ids(), table.true_labels()
     if own.picture_column is not None:
@@ -62,7 +62,7 @@ def table_dataset(table: Table, name: str, test: Table | None = None) -> Dataset
         )
     more = None if test is None else test.only(own.names)
     rows, shown, described = _described(own, more)
-    tested = None if test is None else (rows[n:], test.labels())
+    tested = None if test is None else (rows[n:], test.given())
     dataset = from_arrays(rows[:n], labels, name=name, ids=ids, true_labels=truth, test=tested)
     notes = [f"The labels are in the column {table.label!r}."]
     if written:
@@ -99,7 +99,7 @@ def _pictures(table: Table, column: str, name: str, test: Table | None) -> Datas
     parts = []
     for part in [table] if test is None else [table, test]:
         truth = part.true_labels()
-        parts.append(Listing(*part.pictures(column), part.labels().tolist(), None if truth is None else truth.tolist()))
+        parts.append(Listing(*part.pictures(column), part.given().tolist(), None if truth is None else truth.tolist()))
     notes = [f"The pictures are in the column {column!r}, the labels in {table.label!r}."]
     if others := [other for other in table.own.names if other != column]:
         notes.append(f"Columns not used: {listed(others)}.")
