@@ -21,6 +21,7 @@ _HOMES = {
     "load": "smallloss.data.source",
     "clean": "smallloss.run.clean",
     "CleanRun": "smallloss.run.clean",
+    "load_run": "smallloss.run.clean",
     "Classifier": "smallloss.engine.classifier",
     "load_classifier": "smallloss.engine.classifier",
     "predict": "smallloss.run.predict",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from smallloss.noise.verdict import check as check
     from smallloss.run.clean import CleanRun as CleanRun
     from smallloss.run.clean import clean as clean
+    from smallloss.run.clean import load_run as load_run
     from smallloss.run.predict import predict as predict
 
 
