@@ -3,6 +3,8 @@
 import functools
 import inspect
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +18,7 @@ from smallloss.knobs import Arg, Opt, declared, said_as
 from smallloss.run import verbs
 from smallloss.run.clean import CleanRun, clean
 from smallloss.run.report import report
+from smallloss.words import wrapped
 
 if TYPE_CHECKING:
     from smallloss.criterion.selection import Selection
@@ -25,10 +28,33 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Find wrong labels with the losses of an ordinary training run, and learn a good classifier in spite of them.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 _DO_NOT_USE = 3  # the verdict says so
+_GOES_ON = ("clean", "compare")  # where they were stopped
+EXAMPLES = {
+    "clean": """
+smallloss clean photos/ --out runs/photos
+smallloss clean reviews.csv --out runs/reviews --label stars --noise-rate 20%
+smallloss clean embeddings.npy --labels labels.csv --out runs/embeddings""",
+    "compare": "smallloss compare digits --methods rsl,co_teaching --seeds 3 --out compared",
+    "report": """
+smallloss report runs/photos
+smallloss report ledger.npz --data photos/ --out runs/mine --noise-rate 0.2""",
+    "check": "smallloss check T.csv",
+    "methods": "smallloss methods",
+    "corrupt": "smallloss corrupt labels.csv --noise uniform:0.5 --out noisy.csv --seed 1",
+    "select": "smallloss select losses.csv --out found.csv --noise-rate 0.1",
+    "audit": """
+smallloss audit runs/photos
+smallloss audit runs/photos --answers audit-answers.csv
+smallloss audit runs/photos --suspicious 100""",
+    "export": """
+smallloss export runs/photos --to folder --out cleaned
+smallloss export runs/reviews --to csv --out cleaned.csv --relabel
+smallloss export runs/photos --to labelstudio --out tasks.json""",
+    "predict": "smallloss predict runs/photos new_photos/ --out predictions.csv",
+}
 
 
 def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
@@ -41,7 +67,11 @@ def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
         except SmallLossError as error:
             _say_and_exit(str(error), error.exit_status)
         except KeyboardInterrupt:
-            _say_and_exit("Stopped. What was saved is kept; the same command resumes from there.", 130)
+            if verb.__name__ not in _GOES_ON:
+                _say_and_exit("Stopped.", 130)
+            _say("smallloss: Stopped. What was saved is kept; this goes on from there:", sys.stderr)
+            print(shlex.join(["smallloss", *sys.argv[1:]]), file=sys.stderr)  # whole, to be copied
+            raise typer.Exit(130) from None
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
@@ -59,8 +89,14 @@ def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
     return speak
 
 
+def _say(words: Any, stream: Any = None) -> None:
+    """In the width of a terminal; elsewhere as it is, a sentence a line."""
+    stream = stream or sys.stdout
+    print(wrapped(str(words), shutil.get_terminal_size().columns if stream.isatty() else None), file=stream)
+
+
 def _say_and_exit(sentence: str, status: int) -> None:
-    print(f"smallloss: {sentence}", file=sys.stderr)
+    _say(f"smallloss: {sentence}", sys.stderr)
     raise typer.Exit(status)
 
 
@@ -86,7 +122,9 @@ def _verb(function: Callable[..., Any]) -> Callable[[Callable[..., None]], Calla
         spoken = _spoken(functools.wraps(function)(run))
         spoken.__signature__ = inspect.Signature(flags)  # type: ignore[attr-defined]
         spoken.__annotations__ = {flag.name: flag.annotation for flag in flags}
-        app.command(function.__name__, help=(function.__doc__ or "").partition("\n")[0])(spoken)
+        name = function.__name__
+        examples = EXAMPLES[name].strip().replace("\n", "\n\n")  # to typer one line break is none
+        app.command(name, help=(function.__doc__ or "").partition("\n")[0], epilog=examples)(spoken)
         return say
 
     return with_words
@@ -125,7 +163,7 @@ def _clean(
 @_verb(compare)
 def _compare(found: Comparison) -> None:
     print(f"\nAccuracy after the last epoch:\n{found.words}\n")
-    print(f"{found.page}  (the page: open it in a browser)")
+    _say(f"{found.page}  (the page: open it in a browser)")
     require_all(found)
 
 
@@ -140,13 +178,13 @@ def _report(run: "Run", recorded: Any, out: Any) -> None:
 
 @_verb(verbs.check)
 def _check(verdict: "Judgement") -> None:
-    print(verdict)
+    _say(verdict)
     if verdict.word == "do not trust":
         raise typer.Exit(_DO_NOT_USE)
 
 
 def _printed(found: Any) -> None:
-    print(found)
+    _say(found)
 
 
 _verb(verbs.methods)(_printed)
@@ -160,7 +198,7 @@ def _select(selection: "Selection", out: Any) -> None:
     from smallloss.report.terminal import render_selection
 
     render_selection(selection, Console())
-    print(f"{out}: {len(selection.mask):,} rows")
+    _say(f"{out}: {len(selection.mask):,} rows")
 
 
 _verb(verbs.audit)(_printed)

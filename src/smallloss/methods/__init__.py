@@ -9,6 +9,7 @@ A method is a module here with `def train(task, settings, noise) -> Learned`. It
 - `NEEDS`, what must be known of the noise: "noise rate" (if left out), "matrix" or None.
 - `COSTS`, in words: `smallloss methods` lists them all, each with the first line of its file.
 - `refuse(settings)`, where it cannot take them all: that is asked before anything is trained.
+- `work(settings)`, of each stage after stage 1 how many epochs of that one it takes, if not as many as it has itself.
 - `follows(settings)`, which settings of its recipe are fitted to the number of pictures, if not all that are.
 
 Adding one is adding its file; what has no `train` is support.
@@ -79,6 +80,12 @@ def needs(name: str) -> str | None:
 def refuse(name: str, settings: Any) -> None:
     """An InputError where a method cannot take these settings."""
     getattr(get(name), "refuse", lambda _: None)(settings)
+
+
+def work(name: str, settings: Any) -> dict[str, float]:
+    """The stages of a method after stage 1, and about how many epochs of that each takes: for the time left."""
+    own: dict[str, float] = getattr(get(name), "work", lambda how: {name: how.recipe(name).epochs})(settings)
+    return own
 
 
 def train(name: str, task: Any, settings: Any, noise: Any) -> Any:

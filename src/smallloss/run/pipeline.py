@@ -23,8 +23,8 @@ from smallloss.engine.scoring import outputs
 from smallloss.engine.task import Task
 from smallloss.errors import InputError, TooFewError
 from smallloss.knobs import said_again, whole
-from smallloss.methods.cross import learn_noise
-from smallloss.methods.settings import Settings, idle, settings_for
+from smallloss.methods.cross import half_work, learn_noise
+from smallloss.methods.settings import STAGE1, Settings, idle, settings_for
 from smallloss.methods.small_loss import Learned, choose, rank, retrain_relabelled, try_nets, try_views
 from smallloss.models.ensemble import Ensemble
 from smallloss.noise.accuracy import TrueAccuracy, without_answers
@@ -40,6 +40,7 @@ from smallloss.run.clean import CleanRun, clean
 from smallloss.run.explain import choices, say
 from smallloss.run.files import net_name, plain_settings, write_duplicates, write_run
 from smallloss.run.prepare import Ready, as_seen, make_ready, refuse_early
+from smallloss.words import stage_words
 
 BASELINE = "cross_entropy"
 
@@ -83,10 +84,20 @@ def start(asked: dict[str, Any]) -> CleanRun:
         if asked["progress"] is not False:
             say(config["chosen"])
         with Progress(enabled=asked["progress"]) as task.progress:
+            task.progress.plan(_work(chosen, method, ready.noise, asked))
             fill(folder, task.progress)
             if task.folder is not None:
                 task.folder.start_metrics(checkpoint.committed_rows(task.folder.path))
             return _run(ready, chosen, config, asked)
+
+
+def _work(settings: Settings, method: str, noise: NoiseModel, asked: Mapping[str, Any]) -> dict[str, float]:
+    """Every stage to come, as it is shown, and about how many epochs of stage 1 it takes."""
+    stages: dict[str, float] = {STAGE1: settings.recipe(STAGE1).epochs}
+    stages |= {} if noise.is_known else half_work(settings)
+    stages |= {} if method == BASELINE else methods.work(method, settings)
+    stages |= {RELABELLED: settings.recipe("rsl").epochs} if asked["relabel"] else {}
+    return {stage_words(name): work for name, work in stages.items()}
 
 
 def _refuse_now(task: Task, settings: Settings, method: str, noise: NoiseModel) -> None:
