@@ -25,9 +25,9 @@ DATA = (
     "A folder of pictures with one subfolder per class; a .csv or .parquet of picture paths, texts or columns; an .npz "
     "of arrays; an .npy of features with --labels; idx:FOLDER; cifar10:PATH; cifar100:PATH; hf:NAME; or digits, a demo."
 )
-LABEL = "Column of labels, if not called label, given_label or y."
+LABEL = "Column of labels, if not called label, target, class, category or y."
 LABELS = "File of labels, if DATA is an .npy."
-RATES = "Share of wrong labels: 0.2, or cat=0.3,dog=0.1, or a .csv with the columns label and noise_rate."
+RATES = "Share of wrong labels: 0.2 or 20%, or cat=0.3,dog=0.1, or a .csv with the columns label and noise_rate."
 PRIOR = (
     "How frequent the true classes are: uniform. If left out, T or an estimate says it; else classes are not balanced."
 )
