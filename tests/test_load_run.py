@@ -80,6 +80,34 @@ def test_a_run_is_read_back_as_it_was(runs):
         sl.load_run(runs[0].folder.parent)
 
 
+def test_new_rows_in_memory_are_described_as_those_of_the_run(runs):
+    """Few, in another order, without labels: by the medians and categories of all rows."""
+    some, found = [7, 0, 33], columns()
+    new = {name: [cells[row] for row in some] for name, cells in found.items() if name not in ("id", "label")}
+    of_csv, of_frame = runs
+    expected = of_csv.predict_proba(of_csv.result.dataset.inputs)[some]
+    for run in (of_csv, of_frame, sl.load_run(of_csv.folder)):
+        for given in (new, pa.table(new)):
+            np.testing.assert_allclose(run.predict_proba(given), expected, atol=1e-6)
+    assert of_frame.predict(new).tolist() == expected.argmax(1).tolist()
+    with pytest.raises(InputError, match="has no column 'kind'; what was learned from has one"):
+        of_csv.predict({"x": [1], "y": [2], "z": [3]})
+    with pytest.raises(InputError, match=r"of the rows of a table in memory, .* run clean on it again"):
+        sl.load_run(of_frame.folder).predict(new)
+
+
+def test_new_texts_are_described_as_those_of_the_run():
+    words = {"tea": "a pot of green tea with some leaves", "car": "the fast engine of an old red car"}
+    labels = ["tea", "car"] * 30
+    texts = [f"{words[name]} and {k} more things" for k, name in enumerate(labels)]
+    run = sl.clean((texts, labels), noise_rate=0.05, epochs=6)
+    expected = run.predict_proba(run.result.dataset.inputs)
+    for new in (texts[:2], {"remark": texts[:2]}, np.array(texts[:2])):
+        np.testing.assert_allclose(run.predict_proba(new), expected[:2], atol=1e-5)
+    assert run.predict(["green tea", "an old engine"]).tolist() == ["tea", "car"]
+    assert set(run.issues()["given_label"]) <= {"tea", "car"}
+
+
 def test_what_a_notebook_shows_is_small_and_harmless(runs):
     html = runs[1]._repr_html_()
     assert len(html) < 6000

@@ -66,6 +66,14 @@ def is_frame(data: Any) -> bool:
     return (hasattr(data, "__arrow_c_stream__") or hasattr(data, "iloc")) and hasattr(data, "columns")
 
 
+def table_of(data: Any, *, texts: bool) -> Table | None:
+    """New rows as a table, also those of a list of `texts`; None of what is neither."""
+    name = type(data).__name__
+    if is_frame(data) or isinstance(data, Mapping):
+        return _table(_columns(data), name)
+    return _table([("text", data)], name) if texts and isinstance(_first(data), str) else None
+
+
 def frame_of(data: Any) -> str | None:
     """The package whose frames `as_frame` makes again, where data is one of them."""
     packages = [one.__module__.partition(".")[0] for one in type(data).__mro__]
@@ -87,11 +95,15 @@ def as_frame(columns: Mapping[str, Any], package: str | None) -> Any:
 
 
 def _of_columns(columns: list[tuple[str, Any]], where: str, label: str | None = None) -> Dataset:
+    return table_dataset(_table(columns, where, label), where)
+
+
+def _table(columns: list[tuple[str, Any]], where: str, label: str | None = None) -> Table:
     lengths = {name: len(column) for name, column in columns}
     if len(set(lengths.values())) > 1:
         raise InputError(f"The columns of {where} are not as long as each other: {lengths}.")
     arrow = pa.Table.from_arrays([_column(cells, name) for name, cells in columns], [name for name, _ in columns])
-    return table_dataset(Table(plain_table(arrow, where), where, label), where)
+    return Table(plain_table(arrow, where), where, label)
 
 
 def _columns(data: Any) -> list[tuple[str, Any]]:

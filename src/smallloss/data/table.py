@@ -19,7 +19,7 @@ from smallloss.data.columns import Rows, Table
 from smallloss.data.dataset import Dataset, require_classes
 from smallloss.data.pictures import Listing, picture_dataset
 from smallloss.data.source import Source
-from smallloss.data.table_files import CLEANLAB, MISSING, is_text, numbers_in, read_numbers, trimmed
+from smallloss.data.table_files import CLEANLAB, MISSING, is_nested, is_text, numbers_in, read_numbers, trimmed
 from smallloss.errors import InputError
 from smallloss.words import listed
 
@@ -81,9 +81,14 @@ def table_dataset(table: Table, name: str, test: Table | None = None) -> Dataset
     return replace(dataset, kind=kind, shown=shown[0], notes=tuple(notes), described=tuple(described))
 
 
-def new_rows(path: Path, label: str | None, new: Table) -> tuple[np.ndarray, np.ndarray]:
-    """Features of the table at `path` as it was learnt from, and those of `new` rows, made as they were."""
-    own = Table.read(path, label).own
+def shown_again(dataset: Dataset) -> Table:
+    """The texts or rows that it was made of."""
+    rows = dataset.shown
+    return Table(rows.table if isinstance(rows, Rows) else pa.table({"text": rows}), dataset.name)
+
+
+def new_rows(own: Table, new: Table) -> tuple[np.ndarray, np.ndarray]:
+    """Features of the table that was learnt from, and those of `new` rows, made as they were."""
     own = own.only(
         own.text_columns or [name for name, (_, block) in _blocks(own, len(own)).items() if block is not None]
     )
@@ -137,7 +142,8 @@ def _described(table: Table, more: Table | None) -> tuple[np.ndarray, list[Seque
 def _tabular(parts: Sequence[Table]) -> tuple[np.ndarray, list[str]]:
     """float32 [n, d] of all rows, the columns in their order, and the sentences that say what became of them."""
     first = parts[0]
-    whole = Table(pa.concat_tables([part.arrow for part in parts], promote_options="permissive"), first.where)
+    rows = pa.concat_tables([_as_text(part, parts) for part in parts], promote_options="permissive")
+    whole = Table(rows, first.where)
     whole.refuse_nested(first.names)
     blocks = _blocks(whole, len(first))
     found = [block for _, block in blocks.values() if block is not None]
@@ -147,6 +153,16 @@ def _tabular(parts: Sequence[Table]) -> tuple[np.ndarray, list[str]]:
     used = {what: [name for name, (how, _) in blocks.items() if how == what] for what in _USED}
     notes = [f"Columns {_USED[what]}: {listed(names)}." for what, names in used.items() if names]
     return np.concatenate(found, axis=1), notes + _misread_note(first)
+
+
+def _as_text(table: Table, parts: Sequence[Table]) -> pa.Table:
+    """Its columns as text where another part has text: one may be from a csv, and one from memory."""
+    found = table.arrow
+    for place, name in enumerate(table.names):
+        kinds = {part.kind(name) for part in parts}
+        if len(kinds) > 1 and any(map(is_text, kinds)) and not any(map(is_nested, kinds)):
+            found = found.set_column(place, name, found.column(name).cast(pa.string()))
+    return found
 
 
 def _misread_note(table: Table) -> list[str]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import torch
 
     from smallloss.criterion.selection import Selection
+    from smallloss.data.dataset import Dataset
     from smallloss.engine.classifier import Classifier
     from smallloss.noise.verdict import Judgement
     from smallloss.record.run import Run
@@ -111,13 +112,24 @@ class CleanRun:
     def predict(self, X: Any) -> "np.ndarray":
         """The class of each new example, as the labels came; inputs are prepared as those of the run were.
 
-        Where the run has a backbone, X are pictures or texts, or features that it made of them.
+        Of a run on texts or columns, X are texts, or a frame or dict of such columns; where it has a backbone, pictures
+        or texts, or features that it made of them.
         """
-        return self.classifier.predict(X)
+        return self.classifier.predict(self._prepared(X))
 
     def predict_proba(self, X: Any) -> "np.ndarray":
         """g(x) of each new example: [n, c], the columns in the order of `classifier.classes`."""
-        return self.classifier.predict_proba(X)
+        return self.classifier.predict_proba(self._prepared(X))
+
+    def _prepared(self, X: Any) -> Any:
+        from smallloss.record.run import data_of_run
+        from smallloss.run.predict import as_features
+
+        def dataset() -> "Dataset | None":
+            known = self.result.dataset
+            return data_of_run(self.folder) if known is None and self.folder is not None else known
+
+        return as_features(self.classifier, X, dataset)
 
 
 def load_run(run: str | Path) -> CleanRun:
