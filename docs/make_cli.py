@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from smallloss.cli import EXAMPLES, app
+from smallloss.cli import app
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 VERBS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
@@ -22,7 +22,8 @@ def page() -> str:
 
 
 def _section(verb: str) -> Iterator[str]:
-    yield f"## {verb}\n\n```\n{EXAMPLES[verb].strip()}\n```"
+    examples = VERBS[verb].epilog.replace("\n\n", "\n")
+    yield f"## {verb}\n\n```\n{examples}\n```"
     yield f"{VERBS[verb].help} {MORE.get(verb, '')}".strip()
     own = [one for one in VERBS[verb].params if one.param_type_name == "option" and one.name != "help"]
     earlier = {one.name: before for one in own if (before := _before(one, verb))}

@@ -32,29 +32,6 @@ app = typer.Typer(
 )
 _DO_NOT_USE = 3  # the verdict says so
 _GOES_ON = ("clean", "compare")  # where they were stopped
-EXAMPLES = {
-    "clean": """
-smallloss clean photos/ --out runs/photos
-smallloss clean reviews.csv --out runs/reviews --label stars --noise-rate 20%
-smallloss clean embeddings.npy --labels labels.csv --out runs/embeddings""",
-    "compare": "smallloss compare digits --methods rsl,co_teaching --seeds 3 --out compared",
-    "report": """
-smallloss report runs/photos
-smallloss report ledger.npz --data photos/ --out runs/mine --noise-rate 0.2""",
-    "check": "smallloss check T.csv",
-    "methods": "smallloss methods",
-    "corrupt": "smallloss corrupt labels.csv --noise uniform:0.5 --out noisy.csv --seed 1",
-    "select": "smallloss select losses.csv --out found.csv --noise-rate 0.1",
-    "audit": """
-smallloss audit runs/photos
-smallloss audit runs/photos --answers audit-answers.csv
-smallloss audit runs/photos --suspicious 100""",
-    "export": """
-smallloss export runs/photos --to folder --out cleaned
-smallloss export runs/reviews --to csv --out cleaned.csv --relabel
-smallloss export runs/photos --to labelstudio --out tasks.json""",
-    "predict": "smallloss predict runs/photos new_photos/ --out predictions.csv",
-}
 
 
 def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
@@ -100,7 +77,7 @@ def _say_and_exit(sentence: str, status: int) -> None:
     raise typer.Exit(status)
 
 
-def _verb(function: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def _verb(function: Callable[..., Any], *examples: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A command with the options that a function declares, and those of what says in the end what came of it.
 
     That is given what the function returns, and whatever else it names. Typer reads all from a signature.
@@ -123,8 +100,8 @@ def _verb(function: Callable[..., Any]) -> Callable[[Callable[..., None]], Calla
         spoken.__signature__ = inspect.Signature(flags)  # type: ignore[attr-defined]
         spoken.__annotations__ = {flag.name: flag.annotation for flag in flags}
         name = function.__name__
-        examples = EXAMPLES[name].strip().replace("\n", "\n\n")  # to typer one line break is none
-        app.command(name, help=(function.__doc__ or "").partition("\n")[0], epilog=examples)(spoken)
+        lines = "\n\n".join(examples)  # to typer one line break is none
+        app.command(name, help=(function.__doc__ or "").partition("\n")[0], epilog=lines)(spoken)
         return say
 
     return with_words
@@ -146,7 +123,12 @@ def _flag(parameter: inspect.Parameter, said: Arg | Opt) -> inspect.Parameter:
     )  # fmt: skip
 
 
-@_verb(clean)
+@_verb(
+    clean,
+    "smallloss clean photos/ --out runs/photos",
+    "smallloss clean reviews.csv --out runs/reviews --label stars --noise-rate 20%",
+    "smallloss clean embeddings.npy --labels labels.csv --out runs/embeddings",
+)
 def _clean(
     run: CleanRun,
     strict: Annotated[bool, Opt("", "Exit with status 3 if the verdict is 'do not trust'.")] = False,
@@ -160,14 +142,21 @@ def _clean(
         raise typer.Exit(_DO_NOT_USE)
 
 
-@_verb(compare)
+@_verb(
+    compare,
+    "smallloss compare digits --methods rsl,co_teaching --seeds 3 --out compared",
+)
 def _compare(found: Comparison) -> None:
     print(f"\nAccuracy after the last epoch:\n{found.words}\n")
     _say(f"{found.page}  (the page: open it in a browser)")
     require_all(found)
 
 
-@_verb(report)
+@_verb(
+    report,
+    "smallloss report runs/photos",
+    "smallloss report ledger.npz --data photos/ --out runs/mine --noise-rate 0.2",
+)
 def _report(run: "Run", recorded: Any, out: Any) -> None:
     from rich.console import Console
 
@@ -176,7 +165,10 @@ def _report(run: "Run", recorded: Any, out: Any) -> None:
     render(run, Console(), recorded if out is None else out)
 
 
-@_verb(verbs.check)
+@_verb(
+    verbs.check,
+    "smallloss check T.csv",
+)
 def _check(verdict: "Judgement") -> None:
     _say(verdict)
     if verdict.word == "do not trust":
@@ -187,11 +179,20 @@ def _printed(found: Any) -> None:
     _say(found)
 
 
-_verb(verbs.methods)(_printed)
-_verb(verbs.corrupt)(_printed)
+_verb(
+    verbs.methods,
+    "smallloss methods",
+)(_printed)
+_verb(
+    verbs.corrupt,
+    "smallloss corrupt labels.csv --noise uniform:0.5 --out noisy.csv --seed 1",
+)(_printed)
 
 
-@_verb(verbs.select)
+@_verb(
+    verbs.select,
+    "smallloss select losses.csv --out found.csv --noise-rate 0.1",
+)
 def _select(selection: "Selection", out: Any) -> None:
     from rich.console import Console
 
@@ -201,9 +202,22 @@ def _select(selection: "Selection", out: Any) -> None:
     _say(f"{out}: {len(selection.mask):,} rows")
 
 
-_verb(verbs.audit)(_printed)
-_verb(verbs.export)(_printed)
-_verb(verbs.predict)(_printed)
+_verb(
+    verbs.audit,
+    "smallloss audit runs/photos",
+    "smallloss audit runs/photos --answers audit-answers.csv",
+    "smallloss audit runs/photos --suspicious 100",
+)(_printed)
+_verb(
+    verbs.export,
+    "smallloss export runs/photos --to folder --out cleaned",
+    "smallloss export runs/reviews --to csv --out cleaned.csv --relabel",
+    "smallloss export runs/photos --to labelstudio --out tasks.json",
+)(_printed)
+_verb(
+    verbs.predict,
+    "smallloss predict runs/photos new_photos/ --out predictions.csv",
+)(_printed)
 
 
 @app.callback(invoke_without_command=True)

@@ -11,6 +11,7 @@ import numpy as np
 from smallloss.criterion.labels import encode_labels, label_names
 from smallloss.data.columns import Table
 from smallloss.data.dataset import Dataset, require_classes, require_unique
+from smallloss.data.gaps import Fills, filled, fills_note, fills_of
 from smallloss.data.source import Source
 from smallloss.data.table_files import is_table
 from smallloss.errors import InputError
@@ -28,7 +29,7 @@ _TEST_INPUTS, _TEST_LABELS = ("x_test", "test_images"), ("y_test", "test_labels"
 def from_arrays(
     inputs: Any, labels: Any, *, name: str = "arrays", ids: Sequence[Any] = (), true_labels: Any = None,
     test: tuple[Any, Any] | None = None, white: float | None = None,
-    fills: tuple[tuple[int, float], ...] | None = None,
+    fills: Fills | None = None,
 ) -> Dataset:  # fmt: skip
     """A dataset from pictures [n, h, w], [n, h, w, c] or [n, c, h, w], or features [n, d], and any labels.
 
@@ -49,7 +50,7 @@ def from_arrays(
     dataset = Dataset(
         x, codes[:n], classes, name, ids, true_labels=None if true_labels is None else codes[n:], flip=flip,
         white=white, values=_values(np.concatenate([one.ravel() for one in given]), codes), fills=fills,
-        notes=_fills_note(fills),
+        notes=fills_note(fills),
     )  # fmt: skip
     return dataset if test is None else replace(dataset, test=_test_part(dataset, *test))
 
@@ -94,34 +95,6 @@ def as_array(values: Any) -> np.ndarray:
         return array.astype(np.float64)  # None is a gap
     except (TypeError, ValueError):
         raise InputError("The inputs are not all numbers; give a DataFrame or a dict of columns instead.") from None
-
-
-def fills_of(array: np.ndarray) -> tuple[tuple[int, float], ...]:
-    """Of features, each column that has gaps (NaN), with the median of the others; 0 where there is nothing else."""
-    if array.ndim != 2 or array.dtype.kind != "f":
-        return ()
-    starts = range(0, len(array), _ROWS)
-    gaps = np.any([np.isnan(array[start : start + _ROWS]).any(axis=0) for start in starts], axis=0)
-    columns = {int(column): array[:, column] for column in np.flatnonzero(gaps)}
-    known = {column: values[~np.isnan(values)] for column, values in columns.items()}
-    return tuple((column, float(np.median(values)) if len(values) else 0.0) for column, values in known.items())
-
-
-def filled(array: np.ndarray, fills: Sequence[tuple[int, float]]) -> np.ndarray:
-    """Features without the gaps of those columns; as many columns more say where there were some."""
-    columns, medians = [column for column, _ in fills], [median for _, median in fills]
-    if array.ndim != 2 or max(columns, default=array.shape[1]) >= array.shape[1]:
-        return array
-    gap, whole = np.isnan(array[:, columns]), np.array(array)
-    whole[:, columns] = np.where(gap, medians, whole[:, columns])
-    return np.concatenate([whole, gap], axis=1)
-
-
-def _fills_note(fills: Sequence[tuple[int, float]]) -> tuple[str, ...]:
-    if not fills:
-        return ()
-    some = f"{counted(len(fills), 'column')} of features with missing values (NaN), the first of them {fills[0][0]}"
-    return (f"In {some}: a missing one becomes the median, and is marked in a column of its own.",)
 
 
 def white_of(array: np.ndarray) -> float | None:

@@ -12,7 +12,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from smallloss.data.arrays import as_array, filled, from_arrays
+from smallloss.data.arrays import as_array, from_arrays
+from smallloss.data.gaps import filled
 from smallloss.data.new_examples import Seen
 from smallloss.data.pictures import Target
 from smallloss.engine.device import pick_device, room
