@@ -130,13 +130,12 @@ class Table:
 
     def labels(self, column: str | None = None) -> np.ndarray:
         """As text, one per row."""
-        self.refuse_nested([column or self.label])
-        return label_names(self.cells(column or self.label))
+        return label_names(self.given(column))
 
-    def given(self) -> np.ndarray:
-        """The labels for `from_arrays`."""
-        self.refuse_nested([self.label])
-        return as_given(self.cells(self.label))
+    def given(self, column: str | None = None) -> np.ndarray:
+        """As they came, where they are numbers."""
+        self.refuse_nested([column or self.label])
+        return as_given(self.cells(column or self.label))
 
     def true_labels(self) -> np.ndarray | None:
         return None if self.true_label is None else self.labels(self.true_label)

@@ -66,8 +66,9 @@ def read_rates(text: str | Path, classes: Sequence[str]) -> tuple[Rates, np.ndar
 
 def _share(text: str) -> float | None:
     """0.2, also where it is written as 20%; None of what is no number."""
-    number, percent, _ = text.strip().partition("%")
-    return None if not is_number(number) else float(number) / 100 if percent else float(number)
+    said = text.strip()
+    number = said.removesuffix("%")
+    return None if not is_number(number) else float(number) / (1 if number == said else 100)
 
 
 def _rows(path: str | Path, *names: str) -> list[tuple[int, dict[str, str]]]:
