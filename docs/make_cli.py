@@ -22,9 +22,9 @@ def page() -> str:
 
 
 def _section(verb: str) -> Iterator[str]:
-    example, more = SAID.get(verb, (f"smallloss {verb}", ""))
-    yield f"## {verb}\n\n```\n{example}\n```"
-    yield f"{VERBS[verb].help} {more}".strip()
+    examples = VERBS[verb].epilog.replace("\n\n", "\n")
+    yield f"## {verb}\n\n```\n{examples}\n```"
+    yield f"{VERBS[verb].help} {MORE.get(verb, '')}".strip()
     own = [one for one in VERBS[verb].params if one.param_type_name == "option" and one.name != "help"]
     earlier = {one.name: before for one in own if (before := _before(one, verb))}
     panels: dict[str | None, list[Any]] = {}
@@ -56,53 +56,30 @@ BEGINNING = """# The command line
 
 <!-- Made by docs/make_cli.py. Edit that, or the options in the code, and run it again. -->
 
-What is wrong is said in a sentence that names the culprit. `--help` works for every command.
+What is wrong is said in a sentence that names the culprit. `--help` works for every command, and
+`smallloss --install-completion` teaches your shell to complete them.
 """
 
-SAID = {
+MORE = {
     "clean": (
-        "smallloss clean photos/ --out runs/photos",
         "[What DATA can be](../guide/your-data.md#what-data-can-be), [the run folder](run-folder.md), "
-        "[the noise](../guide/noise.md), [settings](settings.md), [benchmarks](../guide/benchmarks.md).",
+        "[the noise](../guide/noise.md), [settings](settings.md), [benchmarks](../guide/benchmarks.md)."
     ),
-    "reproduce": (
-        "smallloss reproduce table1 --data data --cells cifar10/uniform/0.5 --out paper",
-        "Tables are table1 to table3, beta, gamma, kappa and rates; figures need matplotlib "
-        "(`pip install 'smallloss[paper]'`).",
-    ),
-    "compare": (
-        "smallloss compare digits --methods rsl,co_teaching --seeds 3 --out runs/compared",
-        "[Guide](../guide/benchmarks.md).",
-    ),
-    "check": ("smallloss check T.csv", "[What it says](verdicts.md)."),
-    "corrupt": (
-        "smallloss corrupt labels.csv --noise uniform:0.5 --out noisy.csv --seed 1",
-        "[Kinds of noise](../guide/benchmarks.md#noise-on-purpose).",
-    ),
-    "select": (
-        "smallloss select losses.csv --out found.csv --noise-rate 0.1",
-        "[What the file holds](../guide/your-loop.md#losses-in-a-file).",
-    ),
-    "audit": (
-        "smallloss audit runs/photos\nsmallloss audit runs/photos --answers audit-answers.csv",
-        "[Guide](../guide/audit.md).",
-    ),
-    "report": (
-        "smallloss report runs/photos\nsmallloss report ledger.npz --data photos/ --out runs/mine --noise-rate 0.2",
-        "[Guide](../guide/your-loop.md#a-report-of-your-training).",
-    ),
-    "methods": ("smallloss methods", ""),
-    "export": ("smallloss export runs/photos --to folder --out cleaned", "[Guide](../guide/export.md)."),
-    "predict": (
-        "smallloss predict runs/photos new_photos/ --out predictions.csv",
-        "[Guide](../guide/predict.md).",
-    ),
+    "compare": "[Guide](../guide/benchmarks.md).",
+    "check": "[What it says](verdicts.md).",
+    "corrupt": "[Kinds of noise](../guide/benchmarks.md#noise-on-purpose).",
+    "select": "[What the file holds](../guide/your-loop.md#losses-in-a-file).",
+    "audit": "[Guide](../guide/audit.md).",
+    "report": "[Guide](../guide/your-loop.md#a-report-of-your-training).",
+    "export": "[Guide](../guide/export.md).",
+    "predict": "[Guide](../guide/predict.md).",
 }
 
 END = """## Stop and resume
 
-After Ctrl-C, a kill or a power cut, give the same command again: it goes on from the last checkpoint. It ends byte for
-byte as an unbroken run would, on the same machine with as many threads; on a GPU with `--deterministic` only.
+After Ctrl-C, a kill or a power cut, give the same command again, which Ctrl-C names: it goes on from the last
+checkpoint. It ends byte for byte as an unbroken run would, on the same machine with as many threads; on a GPU with
+`--deterministic` only.
 
 Settings may change as long as no saved stage was trained by them: if the loss of `rsl_wm` becomes NaN, a smaller
 `--set rsl_wm.lr` goes on from stage 1. Others are refused, and named.

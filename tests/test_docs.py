@@ -98,6 +98,7 @@ def test_every_page_is_in_an_index(page):
 
 # --- commands ------------------------------------------------------------------------------------------------
 
+ALONE = {"--version", "--help", "--install-completion"}
 VERBS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
@@ -118,7 +119,7 @@ def commands(page: Path) -> Iterator[list[str]]:
 def test_every_command_has_its_verb_and_options(page):
     for words in commands(page):
         if words[0].startswith("--"):
-            assert words[0] in ("--version", "--help"), words
+            assert words[0] in ALONE, words
             continue
         assert words[0] in VERBS, words
         assert {word for word in words if word.startswith("--")} <= options(words[0]), words
@@ -126,7 +127,7 @@ def test_every_command_has_its_verb_and_options(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_option_in_a_sentence_exists(page):
-    known = {"--version", "--help"}.union(*map(options, VERBS))
+    known = ALONE.union(*map(options, VERBS))
     told = [code for code in re.findall(r"`([^`\n]+)`", prose(page)) if code.startswith("--")]
     assert {name for code in told for name in re.findall(r"(?<!\S)--[\w-]+", code)} <= known
 

@@ -118,7 +118,7 @@ def test_texts_and_rows_are_described_as_those_of_the_run(kind, tmp_path, monkey
     assert found["predicted_probability"] == pytest.approx(run.classifier.predict_proba(features).max(1), abs=1e-5)
     assert list(found["predicted_label"]) == ["tea", "car"]
     with pytest.raises(InputError, match=r"`smallloss predict` makes them, of a file of new ones"):
-        run.predict(["a text"])
+        run.classifier.predict(["a text"])
     (tmp_path / "less.csv").write_text("other\n1\n")
     with pytest.raises(InputError, match=r"less.csv has no column '(text|size)'; what was learned from has one"):
         sl.predict("run", "less.csv")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from smallloss.words import listed, one_line, percent, quoted
+from smallloss.words import listed, one_line, percent, quoted, wrapped
 
 
 def test_a_name_stays_on_its_line():
@@ -20,6 +20,14 @@ def test_the_first_of_many_names():
     assert listed(range(1999), 1) == "0 and 1,998 more"
     assert listed(["a", "b\n"], 3, quoted) == r"'a', 'b\n'"
     assert listed("abc", 2, str, "; ") == "a; b; and 1 more"
+
+
+def test_lines_break_between_words_alone():
+    path = "/home/somebody/a-rather-long/path.csv"
+    said = f"The file {path} has no column label, given_label or y.\nsecond line"
+    assert wrapped(said, None) == said
+    lines = wrapped(said, 24, hang=2).split("\n")
+    assert lines == ["The file", f"  {path}", "  has no column label,", "  given_label or y.", "second line"]
 
 
 @pytest.mark.parametrize(

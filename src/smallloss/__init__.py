@@ -22,6 +22,7 @@ _HOMES = {
     "load": "smallloss.data.source",
     "clean": "smallloss.run.clean",
     "CleanRun": "smallloss.run.clean",
+    "load_run": "smallloss.run.clean",
     "Classifier": "smallloss.engine.classifier",
     "load_classifier": "smallloss.engine.classifier",
     "predict": "smallloss.run.predict",
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from smallloss.noise.verdict import check as check
     from smallloss.run.clean import CleanRun as CleanRun
     from smallloss.run.clean import clean as clean
+    from smallloss.run.clean import load_run as load_run
     from smallloss.run.predict import predict as predict
 
 

@@ -3,6 +3,8 @@
 import functools
 import inspect
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +19,7 @@ from smallloss.paper.reproduce import Reproduced, reproduce
 from smallloss.run import verbs
 from smallloss.run.clean import CleanRun, clean
 from smallloss.run.report import report
+from smallloss.words import wrapped
 
 if TYPE_CHECKING:
     from smallloss.criterion.selection import Selection
@@ -26,10 +29,10 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Find wrong labels with the losses of an ordinary training run, and learn a good classifier in spite of them.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 _DO_NOT_USE = 3  # the verdict says so
+_GOES_ON = ("clean", "compare")  # where they were stopped
 
 
 def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
@@ -42,7 +45,11 @@ def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
         except SmallLossError as error:
             _say_and_exit(str(error), error.exit_status)
         except KeyboardInterrupt:
-            _say_and_exit("Stopped. What was saved is kept; the same command resumes from there.", 130)
+            if verb.__name__ not in _GOES_ON:
+                _say_and_exit("Stopped.", 130)
+            _say("smallloss: Stopped. What was saved is kept; this goes on from there:", sys.stderr)
+            print(shlex.join(["smallloss", *sys.argv[1:]]), file=sys.stderr)  # whole, to be copied
+            raise typer.Exit(130) from None
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
@@ -60,12 +67,18 @@ def _spoken(verb: Callable[..., None]) -> Callable[..., None]:
     return speak
 
 
+def _say(words: Any, stream: Any = None) -> None:
+    """In the width of a terminal; elsewhere as it is, a sentence a line."""
+    stream = stream or sys.stdout
+    print(wrapped(str(words), shutil.get_terminal_size().columns if stream.isatty() else None), file=stream)
+
+
 def _say_and_exit(sentence: str, status: int) -> None:
-    print(f"smallloss: {sentence}", file=sys.stderr)
+    _say(f"smallloss: {sentence}", sys.stderr)
     raise typer.Exit(status)
 
 
-def _verb(function: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def _verb(function: Callable[..., Any], *examples: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A command with the options that a function declares, and those of what says in the end what came of it.
 
     That is given what the function returns, and whatever else it names. Typer reads all from a signature.
@@ -87,7 +100,9 @@ def _verb(function: Callable[..., Any]) -> Callable[[Callable[..., None]], Calla
         spoken = _spoken(functools.wraps(function)(run))
         spoken.__signature__ = inspect.Signature(flags)  # type: ignore[attr-defined]
         spoken.__annotations__ = {flag.name: flag.annotation for flag in flags}
-        app.command(function.__name__, help=(function.__doc__ or "").partition("\n")[0])(spoken)
+        name = function.__name__
+        lines = "\n\n".join(examples)  # to typer one line break is none
+        app.command(name, help=(function.__doc__ or "").partition("\n")[0], epilog=lines)(spoken)
         return say
 
     return with_words
@@ -109,7 +124,12 @@ def _flag(parameter: inspect.Parameter, said: Arg | Opt) -> inspect.Parameter:
     )  # fmt: skip
 
 
-@_verb(clean)
+@_verb(
+    clean,
+    "smallloss clean photos/ --out runs/photos",
+    "smallloss clean reviews.csv --out runs/reviews --label stars --noise-rate 20%",
+    "smallloss clean embeddings.npy --labels labels.csv --out runs/embeddings",
+)
 def _clean(
     run: CleanRun,
     strict: Annotated[bool, Opt("", "Exit with status 3 if the verdict is 'do not trust'.")] = False,
@@ -123,20 +143,31 @@ def _clean(
         raise typer.Exit(_DO_NOT_USE)
 
 
-@_verb(compare)
+@_verb(
+    compare,
+    "smallloss compare digits --methods rsl,co_teaching --seeds 3 --out compared",
+)
 def _compare(found: Comparison) -> None:
     print(f"\nAccuracy after the last epoch:\n{found.words}\n")
-    print(f"{found.page}  (the page: open it in a browser)")
+    _say(f"{found.page}  (the page: open it in a browser)")
     require_all(found.failed)
 
 
-@_verb(reproduce)
+@_verb(
+    reproduce,
+    "smallloss reproduce table1 --data data --cells cifar10/uniform/0.5 --out paper",
+    "smallloss reproduce fig1 --out paper",
+)
 def _reproduce(found: Reproduced) -> None:
-    print(f"\n{found.words}\n\n{found.page}  (the page: open it in a browser)")
+    _say(f"\n{found.words}\n\n{found.page}  (the page: open it in a browser)")
     require_all(found.failed)
 
 
-@_verb(report)
+@_verb(
+    report,
+    "smallloss report runs/photos",
+    "smallloss report ledger.npz --data photos/ --out runs/mine --noise-rate 0.2",
+)
 def _report(run: "Run", recorded: Any, out: Any) -> None:
     from rich.console import Console
 
@@ -145,34 +176,59 @@ def _report(run: "Run", recorded: Any, out: Any) -> None:
     render(run, Console(), recorded if out is None else out)
 
 
-@_verb(verbs.check)
+@_verb(
+    verbs.check,
+    "smallloss check T.csv",
+)
 def _check(verdict: "Judgement") -> None:
-    print(verdict)
+    _say(verdict)
     if verdict.word == "do not trust":
         raise typer.Exit(_DO_NOT_USE)
 
 
 def _printed(found: Any) -> None:
-    print(found)
+    _say(found)
 
 
-_verb(verbs.methods)(_printed)
-_verb(verbs.corrupt)(_printed)
+_verb(
+    verbs.methods,
+    "smallloss methods",
+)(_printed)
+_verb(
+    verbs.corrupt,
+    "smallloss corrupt labels.csv --noise uniform:0.5 --out noisy.csv --seed 1",
+)(_printed)
 
 
-@_verb(verbs.select)
+@_verb(
+    verbs.select,
+    "smallloss select losses.csv --out found.csv --noise-rate 0.1",
+)
 def _select(selection: "Selection", out: Any) -> None:
     from rich.console import Console
 
     from smallloss.report.terminal import render_selection
 
     render_selection(selection, Console())
-    print(f"{out}: {len(selection.mask):,} rows")
+    _say(f"{out}: {len(selection.mask):,} rows")
 
 
-_verb(verbs.audit)(_printed)
-_verb(verbs.export)(_printed)
-_verb(verbs.predict)(_printed)
+_verb(
+    verbs.audit,
+    "smallloss audit runs/photos",
+    "smallloss audit runs/photos --answers audit-answers.csv",
+    "smallloss audit runs/photos --suspicious 100",
+)(_printed)
+_verb(
+    verbs.export,
+    "smallloss export runs/photos --to folder --out cleaned",
+    "smallloss export runs/reviews --to csv --out cleaned.csv --relabel",
+    "smallloss export runs/photos --to labelstudio --out tasks.json",
+)(_printed)
+_verb(
+    verbs.predict,
+    "smallloss predict runs/photos new_photos/ --out predictions.csv",
+)(_printed)
 
 
 @app.callback(invoke_without_command=True)

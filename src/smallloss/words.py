@@ -1,5 +1,6 @@
 """The words that every layer uses: names inside a sentence, the first of many, shares in percent."""
 
+import textwrap
 from collections.abc import Callable, Iterable
 from math import isnan
 from typing import Any
@@ -28,6 +29,14 @@ def listed(names: Iterable[Any], most: int = 10, say: Callable[[Any], str] = rep
 def counted(n: int, noun: str) -> str:
     """1 example, 1,797 examples."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def wrapped(text: str, width: int | None, hang: int = 0) -> str:
+    """Lines of at most so many letters, broken between words alone: a path stays whole. Without a width, as it is."""
+    if width is None:
+        return text
+    lines = textwrap.TextWrapper(width, "", " " * hang, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(map(lines.fill, text.split("\n")))
 
 
 def stage_words(name: str) -> str:

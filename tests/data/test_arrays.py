@@ -8,7 +8,6 @@ from smallloss.data import from_arrays, load
 from smallloss.data.arrays import as_inputs
 from smallloss.engine.task import Task
 from smallloss.errors import InputError
-from smallloss.run.prepare import dataset_of
 
 RNG = np.random.default_rng(0)
 COLOUR = RNG.integers(0, 256, (4, 6, 5, 3), dtype=np.uint8)
@@ -73,7 +72,7 @@ def test_npy_inputs_stay_on_disk_unless_they_must_be_copied(tmp_path, x, is_mapp
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "y.npy", ["a", "b", "b", "a"])
     given = np.load(tmp_path / "x.npy", mmap_mode="r"), list("abba")
-    for data in (load(tmp_path / "x.npy", labels=tmp_path / "y.npy"), dataset_of(given, None, None)):
+    for data in (load(tmp_path / "x.npy", labels=tmp_path / "y.npy"), load(given)):
         assert isinstance(data.inputs, np.memmap) == is_mapped
         assert Task(data, np.arange(4), {}).resident() != is_mapped
         assert data.labels.tolist() == [0, 1, 1, 0]

@@ -82,6 +82,7 @@ CSV = [
     ("rates", "label,noise_rate\ncat,0.3\ndog\n", "Row 2 of .* has 1 cells"),
     ("rates", "cat,0.3\ndog,0.2\n", "no column 'label'; it must have label, noise_rate"),
     ("rates", "label,noise_rate\ncat,0.3\ndog,some\n", "noise rate of 'dog' in .* is 'some'"),
+    ("rates", "label,noise_rate\ncat,20%\ndog,20%x\n", "noise rate of 'dog' in .* is '20%x'"),
     ("rates", "label,noise_rate\ncat,0.3\ncat,0.2\n", "'cat' in .* is given twice"),
     ("rates", "label,noise_rate,upper\ncat,0.3,x\n", r"The upper of 'cat' in row 1 of .*t\.csv is 'x'"),
     ("rates", "label,noise_rate,upper\ncat,0.3,\ndog,0.2,1.0\n", r"upper of 'dog' in .*t\.csv is '1\.0'"),

@@ -84,6 +84,8 @@ CLASSES = ("cat", "dog")
     "text, rates",
     [
         ("0.2", 0.2),
+        ("20%", 0.2),
+        ("cat=30 %,dog=0.2", {"cat": 0.3, "dog": 0.2}),
         ("cat=0.3,dog=0.2", {"cat": 0.3, "dog": 0.2}),
         (" cat =0.3, dog= 0.2", {"cat": 0.3, "dog": 0.2}),
         ("cat=0.1,cat =0.2,dog=0.3, bird=0.4", {"cat": 0.1, "cat ": 0.2, "dog": 0.3, " bird": 0.4}),
@@ -102,7 +104,7 @@ def test_a_table_of_labels_and_rates(tmp_path, folder):
     (tmp_path / folder).mkdir(exist_ok=True)
     path = written(tmp_path / folder, "noise_rate,n,label\n0.3,10,cat\n , ,\n0.2,20,dog\n")
     assert read_rates(str(path), CLASSES) == ({"cat": 0.3, "dog": 0.2}, None)
-    rates, upper = read_rates(written(tmp_path, "label,noise_rate,upper\ndog,0.2,0.4\n cat,0.3,\n"), CLASSES)
+    rates, upper = read_rates(written(tmp_path, "label,noise_rate,upper\ndog,20%,40%\n cat,0.3,\n"), CLASSES)
     assert (rates, upper.tolist()) == ({"cat": 0.3, "dog": 0.2}, [0.3, 0.4])
 
 

@@ -43,6 +43,8 @@ def test_it_learns_the_very_same_however_it_is_run_and_other_things_by_another_s
 
     whole = learned()
     assert whole.fitted.last["validation"] > 0.5
+    planned = {"stage1"} if name == "cross_entropy" else methods.work(name, settings()).keys()
+    assert whole.stages.keys() - planned <= {"stage1"} >= planned - whole.stages.keys()  # for the time left
     assert_equal(whole, learned(path="streaming"))
     assert learned(seed=1).fitted.last["loss"] != whole.fitted.last["loss"]
     for _ in range(40):

@@ -11,6 +11,7 @@ import numpy as np
 from smallloss.criterion.labels import encode_labels, label_names
 from smallloss.data.columns import Table
 from smallloss.data.dataset import Dataset, require_classes, require_unique
+from smallloss.data.gaps import Fills, filled, fills_note, fills_of
 from smallloss.data.source import Source
 from smallloss.data.table_files import is_table
 from smallloss.errors import InputError
@@ -19,6 +20,7 @@ from smallloss.knobs import to_numpy
 from smallloss.words import counted
 
 _CHANNELS = {1, 3, 4}
+_ROWS = 1 << 16  # at a time
 # The last of each are the names in mnist.npz and in MedMNIST.
 _INPUTS, _LABELS = ("x", "X", "inputs", "images", "x_train", "train_images"), ("y", "labels", "y_train", "train_labels")
 _TEST_INPUTS, _TEST_LABELS = ("x_test", "test_images"), ("y_test", "test_labels")
@@ -27,14 +29,17 @@ _TEST_INPUTS, _TEST_LABELS = ("x_test", "test_images"), ("y_test", "test_labels"
 def from_arrays(
     inputs: Any, labels: Any, *, name: str = "arrays", ids: Sequence[Any] = (), true_labels: Any = None,
     test: tuple[Any, Any] | None = None, white: float | None = None,
+    fills: Fills | None = None,
 ) -> Dataset:  # fmt: skip
     """A dataset from pictures [n, h, w], [n, h, w, c] or [n, c, h, w], or features [n, d], and any labels.
 
-    white: the number that is white in pictures of floats, 1 or 255; it is told by the inputs where it is not given.
+    white: the number that is white in pictures of floats, 1 or 255; fills: what stands in the gaps of which features.
+    Both are told by the inputs where they are not given.
     """
     array = as_array(inputs)
     white = white_of(array) if white is None else white
-    x = as_inputs(array, white)
+    fills = fills_of(array) if fills is None else fills
+    x = as_inputs(filled(array, fills), white)
     ids = [str(value) for value in ids]
     require_unique(ids, name)
     # A class may have lost all its labels to noise, or gained its first: the classes are those of labels and truth.
@@ -44,14 +49,16 @@ def from_arrays(
     flip = x.ndim == 4 and x.shape[3] >= 3  # gray pictures are mostly characters, which have a reading direction
     dataset = Dataset(
         x, codes[:n], classes, name, ids, true_labels=None if true_labels is None else codes[n:], flip=flip,
-        white=white, values=_values(np.concatenate([one.ravel() for one in given]), codes),
+        white=white, values=_values(np.concatenate([one.ravel() for one in given]), codes), fills=fills,
+        notes=fills_note(fills),
     )  # fmt: skip
     return dataset if test is None else replace(dataset, test=_test_part(dataset, *test))
 
 
 def _test_part(dataset: Dataset, inputs: Any, labels: Any) -> Dataset:
     """Its labels are codes into the classes of the training part, and count as true."""
-    x, name, classes = as_inputs(inputs, dataset.white), f"{dataset.name} test", dataset.classes
+    x = as_inputs(filled(as_array(inputs), dataset.fills), dataset.white)
+    name, classes = f"{dataset.name} test", dataset.classes
     strange = sorted(set(label_names(labels).tolist()) - set(classes))
     if strange:
         raise InputError(f"{name} has the class {strange[0]!r}, which no training example carries; remove it there.")
@@ -79,9 +86,15 @@ def as_array(values: Any) -> np.ndarray:
     if hasattr(values, "toarray"):
         raise InputError("The inputs are sparse, and a network sees dense ones: give X.toarray(), or fewer features.")
     try:
-        return to_numpy(values)
+        array = to_numpy(values)
     except ValueError as error:  # numpy's word for rows of different lengths
         raise InputError(f"The inputs are not all of one shape ({error}); make them the same first.") from error
+    if array.dtype != object or array.ndim != 2:
+        return array
+    try:
+        return array.astype(np.float64)  # None is a gap
+    except (TypeError, ValueError):
+        raise InputError("The inputs are not all numbers; give a DataFrame or a dict of columns instead.") from None
 
 
 def white_of(array: np.ndarray) -> float | None:
@@ -114,8 +127,8 @@ def _features(array: np.ndarray) -> np.ndarray:
         raise InputError(f"The {len(array):,} examples have no features: there is nothing to learn from.")
     with np.errstate(over="ignore"):
         array = array if array.dtype == np.float32 else np.asarray(array, np.float32)  # a copy is no longer mapped
-    for start in range(0, len(array), 65536):
-        bad = ~np.isfinite(array[start : start + 65536]).all(axis=1)
+    for start in range(0, len(array), _ROWS):
+        bad = ~np.isfinite(array[start : start + _ROWS]).all(axis=1)
         if bad.any():
             row = start + int(np.argmax(bad))
             column = int(np.argmin(np.isfinite(array[row])))
@@ -137,14 +150,17 @@ def _bytes(array: np.ndarray, white: float | None) -> np.ndarray:
 
 
 def load_npz(path: Path) -> Dataset:
+    return from_named(read_npz(path), path.name, path)
+
+
+def from_named(arrays: dict[str, np.ndarray], name: str, where: str | Path) -> Dataset:
     """x (or X, inputs) and y (or labels), or as others name them; optionally ids, true_labels, x_test with y_test."""
-    arrays = read_npz(path)
-    inputs, labels = _array_named(arrays, path, *_INPUTS), _array_named(arrays, path, *_LABELS)
+    inputs, labels = _array_named(arrays, where, *_INPUTS), _array_named(arrays, where, *_LABELS)
     test = None
     if not arrays.keys().isdisjoint((*_TEST_INPUTS, *_TEST_LABELS)):
-        test = _array_named(arrays, path, *_TEST_INPUTS), _array_named(arrays, path, *_TEST_LABELS)
-    ids, true_labels = ids_named(arrays, path, len(inputs)), arrays.get("true_labels")
-    return from_arrays(inputs, labels, name=path.name, ids=ids or (), true_labels=true_labels, test=test)
+        test = _array_named(arrays, where, *_TEST_INPUTS), _array_named(arrays, where, *_TEST_LABELS)
+    ids, true_labels = ids_named(arrays, where, len(inputs)), arrays.get("true_labels")
+    return from_arrays(inputs, labels, name=name, ids=ids or (), true_labels=true_labels, test=test)
 
 
 NPZ = Source("an .npz file of arrays", load_npz, endings=(".npz",))
@@ -186,16 +202,16 @@ def read_inputs(path: Path) -> tuple[np.ndarray, list[str] | None]:
     return inputs, ids_named(arrays, path, len(inputs))
 
 
-def _array_named(arrays: dict[str, np.ndarray], path: Path, *names: str) -> np.ndarray:
-    """The first of the names that an .npz file has."""
+def _array_named(arrays: dict[str, np.ndarray], path: str | Path, *names: str) -> np.ndarray:
+    """The first of the names that there is."""
     for name in names:
         if name in arrays:
             return arrays[name]
     raise InputError(f"{path} has no array named {' or '.join(names)}; it has {', '.join(arrays) or 'none'}.")
 
 
-def ids_named(arrays: dict[str, np.ndarray], path: Path, n: int) -> list[str] | None:
-    """Those of an .npz file, where it has any: one for each of its n examples, none twice."""
+def ids_named(arrays: dict[str, np.ndarray], path: str | Path, n: int) -> list[str] | None:
+    """Where there are any: one for each of n examples, none twice."""
     ids = arrays.get("ids", arrays.get("id"))
     if ids is None:
         return None

@@ -18,6 +18,8 @@ from smallloss.files import file_of, seen_from
 from smallloss.words import listed
 
 LABEL = ("label", "given_label", "y", "labels")
+_LIKELY_LABEL = ("target", "class", "category")  # columns of many meanings: taken for labels where there is only one
+_CANDIDATES = 100  # classes at most of a column that may hold labels
 _TRUE_LABEL = "true_label"
 _PATH = ("path", "file", "filename", "image", "file_name", "filepath", "file_path", "image_path")
 _TEXT = ("text", "sentence", "content", "document", "review", "comment", "message", "body", "question", "utterance")
@@ -48,14 +50,24 @@ class Table:
 
     @cached_property
     def label(self) -> str:
-        found = find_column(self.names, LABEL) if self._named is None else self._named
+        likely = [name for name in self.names if name.strip().lower() in _LIKELY_LABEL]
+        alone = likely[0] if len(likely) == 1 else None
+        found = find_column(self.names, LABEL) or alone if self._named is None else self._named
         if found is None or found not in self.names:
             lacks = "no column label, given_label or y" if found is None else f"no column {found!r}"
+            may = likely or self._candidates()
+            those = f"It may be {listed(may, 5)}." if may else f"Its columns are {listed(self.names, 20)}."
             raise InputError(
-                f"{self.where} has {lacks}; name the column of labels with --label (in Python, label=). "
-                f"Its columns are {listed(self.names, 20)}."
+                f"{self.where} has {lacks}; name the column of labels with --label (in Python, label=). {those}"
             )
         return found
+
+    def _candidates(self) -> list[str]:
+        """The columns that may hold labels: few values, and each of them more than once; the fewest first."""
+        plain = [name for name in self.names if not is_nested(self.kind(name))]
+        values = {name: pc.value_counts(self.arrow.column(name)).field("counts") for name in plain}
+        few = [name for name, counts in values.items() if 2 <= len(counts) <= min(_CANDIDATES, len(self) // 2)]
+        return sorted(few, key=lambda name: len(values[name]))
 
     @cached_property
     def labels_too(self) -> list[str]:
@@ -118,8 +130,12 @@ class Table:
 
     def labels(self, column: str | None = None) -> np.ndarray:
         """As text, one per row."""
+        return label_names(self.given(column))
+
+    def given(self, column: str | None = None) -> np.ndarray:
+        """As they came, where they are numbers."""
         self.refuse_nested([column or self.label])
-        return label_names(self.cells(column or self.label))
+        return as_given(self.cells(column or self.label))
 
     def true_labels(self) -> np.ndarray | None:
         return None if self.true_label is None else self.labels(self.true_label)
@@ -228,6 +244,12 @@ class Rows(Sequence[str]):
         """One row, each column by its name."""
         row = self.table.slice(range(len(self))[index], 1).to_pylist()[0]
         return [(name, "missing" if value is None else str(value)) for name, value in row.items()]
+
+
+def as_given(labels: Any) -> np.ndarray:
+    """Labels as they came, where they are numbers or yes and no; as text where they are anything else."""
+    names, array = label_names(labels), np.asarray(labels)
+    return array.ravel() if array.dtype.kind in "iubf" else names
 
 
 def find_column(names: Sequence[str], wanted: Sequence[str]) -> str | None:

@@ -43,7 +43,8 @@ class Dataset:
     `original` are the inputs as they came, where the network sees features of them: those are what a report shows
     and what the fingerprint is of. `sources` are the files of the pictures, where they came from files. `white` is the
     number for white, 1 or 255, where they came as floats. `values` are the classes as the labels came, where those were
-    no texts. `validation` are the rows that a benchmark's own split validates with, for the protocol `paper`.
+    no texts. `fills` are, of features that had gaps, the columns with the median that stands in each: the last of all
+    features mark where. `validation` are the rows that a benchmark's own split validates with, for `paper`.
     """
 
     inputs: np.ndarray
@@ -65,6 +66,7 @@ class Dataset:
     sources: Sequence[str | bytes] | None = None
     white: float | None = None
     values: tuple[Any, ...] | None = None
+    fills: tuple[tuple[int, float], ...] = ()
     validation: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -193,7 +195,7 @@ class Dataset:
         return replace(seen, test=self.test._featured(features[len(self) :]))
 
     def _featured(self, features: np.ndarray) -> "Dataset":
-        return replace(self, inputs=features, original=self.as_they_came, normalisation=None, flip=False)
+        return replace(self, inputs=features, original=self.as_they_came, normalisation=None, flip=False, fills=())
 
     def take(self, index: np.ndarray) -> "Dataset":
         """The examples at `index`, in that order, normalised like the whole."""

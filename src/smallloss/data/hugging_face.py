@@ -36,9 +36,14 @@ def load_hugging_face(place: str | Path, label: str | None = None) -> Dataset:
         found = read(str(what))
     except Exception as error:  # the package raises errors of many kinds: network, files, its own
         raise InputError(f"hf:{place} cannot be loaded: {error}") from error
+    return from_hugging_face(found, f"hf:{place}", label)
+
+
+def from_hugging_face(found: Any, name: str, label: str | None = None) -> Dataset:
+    """A dataset, or a dict of its splits; one split beside that for training is tested on."""
     parts = dict(found) if isinstance(found, dict) else {"train": found}
     first = "train" if "train" in parts else next(iter(parts))
-    name, kinds = f"hf:{place}", {column: type(kind).__name__ for column, kind in parts[first].features.items()}
+    kinds = {column: type(kind).__name__ for column, kind in parts[first].features.items()}
     coded, pictures = ([column for column in kinds if kinds[column] == kind] for kind in ("ClassLabel", "Image"))
     column = coded[0] if label is None and len(coded) == 1 else Table(_arrow(parts[first]), name, label).label
     others = [split for split in _TEST if split in parts and split != first]

@@ -91,6 +91,7 @@ class Seen:
     std: tuple[float, ...]
     white: float | None = None
     values: tuple[Any, ...] | None = None  # the classes as the labels came, where those were no texts
+    fills: tuple[tuple[int, float], ...] = ()  # of features that had gaps, as in a dataset
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -99,12 +100,13 @@ class Seen:
         return cls(
             dataset.classes, dataset.kind, dataset.in_shape, came=shape_of_one(dataset.as_they_came),
             featured=dataset.original is not None, mean=tuple(dataset.mean.tolist()), std=tuple(dataset.std.tolist()),
-            white=dataset.white, values=dataset.values, notes=notes,
+            white=dataset.white, values=dataset.values, fills=dataset.fills, notes=notes,
         )  # fmt: skip
 
     @classmethod
     def from_dict(cls, facts: dict[str, Any]) -> "Seen":
         """Take back what `to_dict` gave, through JSON."""
+        facts = {"fills": ()} | facts  # models of before have none
         given = ((item.name, facts[item.name]) for item in fields(cls))
         known: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in given}
         return cls(**known)

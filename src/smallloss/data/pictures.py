@@ -15,11 +15,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock, local
+from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from smallloss import files
+from smallloss.criterion.labels import label_names
 from smallloss.data import decode
 from smallloss.data.arrays import from_arrays
 from smallloss.data.dataset import Dataset, Unreadable, require_classes
@@ -42,7 +44,7 @@ class Listing:
 
     sources: Sequence[Source]
     ids: Sequence[str]
-    labels: Sequence[str]
+    labels: Sequence[Any]
     true_labels: Sequence[str] | None = None
 
 
@@ -100,8 +102,9 @@ def _labels(listing: Listing, pictures: Pictures, where: str) -> list[str]:
 def _as_listed(dataset: Dataset, listing: Listing, pictures: Pictures) -> Dataset:
     """With ids and places of the pictures that were read, and what is to be said of the others."""
     before = np.searchsorted(pictures.readable, list(pictures.unreadable)).tolist()
+    names = label_names(listing.labels).tolist()
     unreadable = {
-        listing.ids[i]: Unreadable(reason, listing.labels[i], row)
+        listing.ids[i]: Unreadable(reason, names[i], row)
         for (i, reason), row in zip(pictures.unreadable.items(), before, strict=True)
     }
     notes = []

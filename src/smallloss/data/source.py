@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from smallloss.errors import InputError
 from smallloss.files import place
@@ -35,11 +35,17 @@ class Source:
     options: tuple[str, ...] = ()
 
 
-def load(spec: str | Path, *, labels: str | Path | None = None, label: str | None = None) -> "Dataset":
-    """The dataset that `spec` names. Nothing is downloaded, unless a Hugging Face name asks for it.
+def load(spec: Any, *, labels: str | Path | None = None, label: str | None = None) -> "Dataset":
+    """The dataset that `spec` names, or is. Nothing is downloaded, unless a Hugging Face name asks for it.
 
     `labels` goes with an .npy file of inputs; `label` names the column of labels in a table.
     """
+    if not isinstance(spec, str | Path):
+        from smallloss.data.memory import from_memory
+
+        if labels is not None:
+            raise InputError(f"labels={labels!r} goes with a .npy file of inputs; give labels in memory with the data.")
+        return from_memory(spec, label)
     if not str(spec):
         raise InputError(f"DATA is empty; it is one of: {known()}.")
     source, where = find(spec)
@@ -76,8 +82,10 @@ def known() -> str:
     return ", ".join(one.words for one in order)
 
 
-def place_of(spec: str | Path) -> str:
-    """DATA as it is found from any folder."""
+def place_of(spec: Any) -> str | None:
+    """DATA as it is found from any folder; None of what is in memory."""
+    if not isinstance(spec, str | Path):
+        return None
     _, where = find(spec)
     if not isinstance(where, Path):
         return str(spec)

@@ -19,7 +19,7 @@ from smallloss.data.columns import Rows, Table
 from smallloss.data.dataset import Dataset, require_classes
 from smallloss.data.pictures import Listing, picture_dataset
 from smallloss.data.source import Source
-from smallloss.data.table_files import CLEANLAB, MISSING, is_text, numbers_in, read_numbers, trimmed
+from smallloss.data.table_files import CLEANLAB, MISSING, is_nested, is_text, numbers_in, read_numbers, trimmed
 from smallloss.errors import InputError
 from smallloss.words import listed
 
@@ -49,7 +49,7 @@ def table_dataset(table: Table, name: str, test: Table | None = None) -> Dataset
     """The rows of a table: pictures where it has some, else texts, else features."""
     if not len(table):
         raise InputError(f"{table.where} has no rows below its header.")
-    labels, own, n = table.labels(), table.own, len(table)
+    labels, own, n = table.given(), table.own, len(table)
     require_classes(labels, table.where)
     ids, truth = table.ids(), table.true_labels()
     if own.picture_column is not None:
@@ -62,7 +62,7 @@ def table_dataset(table: Table, name: str, test: Table | None = None) -> Dataset
         )
     more = None if test is None else test.only(own.names)
     rows, shown, described = _described(own, more)
-    tested = None if test is None else (rows[n:], test.labels())
+    tested = None if test is None else (rows[n:], test.given())
     dataset = from_arrays(rows[:n], labels, name=name, ids=ids, true_labels=truth, test=tested)
     notes = [f"The labels are in the column {table.label!r}."]
     if written:
@@ -81,9 +81,14 @@ def table_dataset(table: Table, name: str, test: Table | None = None) -> Dataset
     return replace(dataset, kind=kind, shown=shown[0], notes=tuple(notes), described=tuple(described))
 
 
-def new_rows(path: Path, label: str | None, new: Table) -> tuple[np.ndarray, np.ndarray]:
-    """Features of the table at `path` as it was learnt from, and those of `new` rows, made as they were."""
-    own = Table.read(path, label).own
+def shown_again(dataset: Dataset) -> Table:
+    """The texts or rows that it was made of."""
+    rows = dataset.shown
+    return Table(rows.table if isinstance(rows, Rows) else pa.table({"text": rows}), dataset.name)
+
+
+def new_rows(own: Table, new: Table) -> tuple[np.ndarray, np.ndarray]:
+    """Features of the table that was learnt from, and those of `new` rows, made as they were."""
     own = own.only(
         own.text_columns or [name for name, (_, block) in _blocks(own, len(own)).items() if block is not None]
     )
@@ -99,7 +104,7 @@ def _pictures(table: Table, column: str, name: str, test: Table | None) -> Datas
     parts = []
     for part in [table] if test is None else [table, test]:
         truth = part.true_labels()
-        parts.append(Listing(*part.pictures(column), part.labels().tolist(), None if truth is None else truth.tolist()))
+        parts.append(Listing(*part.pictures(column), part.given().tolist(), None if truth is None else truth.tolist()))
     notes = [f"The pictures are in the column {column!r}, the labels in {table.label!r}."]
     if others := [other for other in table.own.names if other != column]:
         notes.append(f"Columns not used: {listed(others)}.")
@@ -137,7 +142,8 @@ def _described(table: Table, more: Table | None) -> tuple[np.ndarray, list[Seque
 def _tabular(parts: Sequence[Table]) -> tuple[np.ndarray, list[str]]:
     """float32 [n, d] of all rows, the columns in their order, and the sentences that say what became of them."""
     first = parts[0]
-    whole = Table(pa.concat_tables([part.arrow for part in parts], promote_options="permissive"), first.where)
+    rows = pa.concat_tables([_as_text(part, parts) for part in parts], promote_options="permissive")
+    whole = Table(rows, first.where)
     whole.refuse_nested(first.names)
     blocks = _blocks(whole, len(first))
     found = [block for _, block in blocks.values() if block is not None]
@@ -147,6 +153,16 @@ def _tabular(parts: Sequence[Table]) -> tuple[np.ndarray, list[str]]:
     used = {what: [name for name, (how, _) in blocks.items() if how == what] for what in _USED}
     notes = [f"Columns {_USED[what]}: {listed(names)}." for what, names in used.items() if names]
     return np.concatenate(found, axis=1), notes + _misread_note(first)
+
+
+def _as_text(table: Table, parts: Sequence[Table]) -> pa.Table:
+    """Its columns as text where another part has text: one may be from a csv, and one from memory."""
+    found = table.arrow
+    for place, name in enumerate(table.names):
+        kinds = {part.kind(name) for part in parts}
+        if len(kinds) > 1 and any(map(is_text, kinds)) and not any(map(is_nested, kinds)):
+            found = found.set_column(place, name, found.column(name).cast(pa.string()))
+    return found
 
 
 def _misread_note(table: Table) -> list[str]:

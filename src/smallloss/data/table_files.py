@@ -37,12 +37,19 @@ def read_table(path: str | Path) -> pa.Table:
     except (pa.ArrowException, OSError) as error:
         advice = "; save it in UTF-8" if "UTF8" in str(error) else ""
         raise InputError(f"{path} cannot be read as a {path.suffix[1:].lower()} file: {error}{advice}") from error
+    return plain_table(table, path)
+
+
+def plain_table(table: pa.Table, where: str | Path) -> pa.Table:
+    """No name twice, and no layouts of texts and bytes, as others write them, that not all of Arrow can work with."""
     for name in table.column_names:
         if table.column_names.count(name) > 1:
-            raise InputError(f"{path} has more than one column named {name!r}; rename one of them.")
-    # Other tools also write texts and bytes in layouts that not all of Arrow can work with.
+            raise InputError(f"{where} has more than one column named {name!r}; rename one of them.")
     plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
-    fields = [field.with_type(plain.get(str(field.type), field.type)) for field in table.schema]
+    kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in table.schema.types]
+    fields = [
+        field.with_type(plain.get(str(kind), field.type)) for field, kind in zip(table.schema, kinds, strict=True)
+    ]
     return table.cast(pa.schema(fields, table.schema.metadata))
 
 
@@ -111,11 +118,12 @@ def numbers_in(column: Any) -> np.ndarray | None:
     """
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     cells = trimmed(column) if is_text(kind) else column.cast(kind)
-    for time in (None, pa.timestamp("us"), pa.timestamp("us", "UTC")):
+    for kind in (pa.float64(), pa.bool_(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
         try:
-            plain = cells if time is None else cells.cast(time, safe=False).cast(pa.int64())
-            numbers = np.array(plain.cast(pa.float64(), safe=False).to_numpy())
-            return numbers if time is None else numbers / 86_400e6
+            plain = cells.cast(kind, safe=False)
+            whole = plain if kind == pa.float64() else plain.cast(pa.int64()).cast(pa.float64(), safe=False)
+            numbers = np.array(whole.to_numpy())
+            return numbers / 86_400e6 if pa.types.is_timestamp(kind) else numbers
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             continue
     return None

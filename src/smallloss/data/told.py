@@ -27,16 +27,16 @@ Rates = float | dict[str, float]
 def read_rates(text: str | Path, classes: Sequence[str]) -> tuple[Rates, np.ndarray | None]:
     """(the rates, how high they may be where that is said, in the order of the classes).
 
-    text: 0.2 · cat=0.3,dog=0.2 · rates.csv with the columns label and noise_rate, and perhaps `upper`, the upper end of
-    the 80 % interval of each rate. A label may be spelled as our own tables spell it; blanks around it are forgiven
-    where no class has them.
+    text: 0.2 or 20% · cat=0.3,dog=0.2 · rates.csv with the columns label and noise_rate, and perhaps `upper`, the upper
+    end of the 80 % interval of each rate. A label may be spelled as our own tables spell it; blanks around it are
+    forgiven where no class has them.
     """
     said, path, spelled = str(text), Path(text), by_spelling(classes)
     if path.is_file():
         table = _rows(path, "label", "noise_rate")
         rows = [(f" in row {n} of {path}", row["label"], row["noise_rate"], row.get("upper", "")) for n, row in table]
-    elif is_number(said):
-        return float(said), None
+    elif (overall := _share(said)) is not None:
+        return overall, None
     elif "=" in said:
         rows = [("", *pair.rpartition("=")[::2], "") for pair in said.split(",")]
     else:
@@ -49,18 +49,26 @@ def read_rates(text: str | Path, classes: Sequence[str]) -> tuple[Rates, np.ndar
         name = next((spelled[spelling] for spelling in (label, label.strip()) if spelling in spelled), label.strip())
         if name in rates:
             raise InputError(f"The noise rate of {name!r}{where} is given twice; keep one of the two.")
-        if not is_number(rate):
+        share, most = _share(rate), _share(upper)
+        if share is None:
             raise InputError(f"The noise rate of {name!r}{where} is {rate!r}; it must be a number in [0, 1).")
-        if upper and not (is_number(upper) and 0 <= float(upper) < 1):  # a selection would call it the rate
+        if upper and not (most is not None and 0 <= most < 1):  # a selection would call it the rate
             raise InputError(
                 f"The upper of {name!r}{where} is {upper!r}; the upper end of a noise rate must be a number in [0, 1), "
                 "or empty where it is not known."
             )
-        rates[name] = float(rate)
-        highest |= {name: max(float(upper), rates[name])} if upper else {}
+        rates[name] = share
+        highest |= {} if most is None else {name: max(most, share)}
     if not highest:
         return rates, None
     return rates, np.array([highest.get(name, rates.get(name, 0.0)) for name in classes])
+
+
+def _share(text: str) -> float | None:
+    """0.2, also where it is written as 20%; None of what is no number."""
+    said = text.strip()
+    number = said.removesuffix("%")
+    return None if not is_number(number) else float(number) / (1 if number == said else 100)
 
 
 def _rows(path: str | Path, *names: str) -> list[tuple[int, dict[str, str]]]:

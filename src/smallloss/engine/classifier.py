@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from smallloss.data.arrays import as_array, from_arrays
+from smallloss.data.gaps import filled
 from smallloss.data.new_examples import Seen
 from smallloss.data.pictures import Target
 from smallloss.engine.device import pick_device, room
@@ -57,12 +58,12 @@ class Classifier:
             raise InputError("X is a path; sl.predict(run, path) takes files and folders, as `smallloss predict` does.")
         if not len(X):
             return np.empty((0, len(self.classes)))
-        array, seen, device = as_array(X), self.seen, self._network.device
+        array, seen, device = filled(as_array(X), self.seen.fills), self.seen, self._network.device
         if self._backbone is not None and not seen.are_features(array):
             array = new_features(self.backbone, seen, X, device)
         if not seen.is_image and not seen.are_features(array):
             raise InputError(_wanted(array, seen))
-        new = from_arrays(array, np.zeros(len(array), np.int64), name="new examples", white=seen.white)
+        new = from_arrays(array, np.zeros(len(array), np.int64), name="new examples", white=seen.white, fills=())
         if new.in_shape != seen.in_shape:
             raise InputError(f"The new examples have the shape {new.in_shape}, those trained on {seen.in_shape}.")
         new = replace(new, normalisation=(seen.mean, seen.std))
@@ -172,7 +173,7 @@ def _backbone(facts: Mapping[str, Any], given: Any, path: Path) -> Any:
 
 def _wanted(X: np.ndarray, seen: Seen) -> str:
     """What the network takes, how the run got it, and what takes the user's own."""
-    width = seen.in_shape[0]
+    width = seen.in_shape[0] - len(seen.fills)
     sentences = [
         f"The network sees {width:,} features of each example, and the new ones have the shape {X.shape}: "
         f"give [n, {width}], made as those trained on were.",

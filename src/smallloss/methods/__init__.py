@@ -10,6 +10,7 @@ A method is a module here with `def train(task, settings, noise) -> Learned`. It
 - `COSTS`, in words: `smallloss methods` lists them all, each with the first line of its file.
 - `refuse(settings)`, where it cannot take them all: that is asked before anything is trained.
 - `refuse_task(task, settings, noise)`, where it cannot learn that: likewise, of the noise as it is known by then.
+- `work(settings)`, of each stage after stage 1 how many epochs of that one it takes, if not as many as it has itself.
 - `follows(settings)`, which settings of its recipe are fitted to the number of pictures, if not all that are.
 
 Adding one is adding its file; what has no `train` is support.
@@ -85,6 +86,12 @@ def refuse(name: str, settings: Any) -> None:
 def refuse_task(name: str, task: Any, settings: Any, noise: Any) -> None:
     """An InputError where a method cannot learn from these data, or by what is known of their noise."""
     getattr(get(name), "refuse_task", lambda *_: None)(task, settings, noise)
+
+
+def work(name: str, settings: Any) -> dict[str, float]:
+    """The stages of a method after stage 1, and about how many epochs of that each takes: for the time left."""
+    own: dict[str, float] = getattr(get(name), "work", lambda how: {name: how.recipe(name).epochs})(settings)
+    return own
 
 
 def train(name: str, task: Any, settings: Any, noise: Any) -> Any:

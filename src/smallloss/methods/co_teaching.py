@@ -14,12 +14,12 @@ from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.settings import Settings
-from smallloss.methods.small_loss import Learned, choose, overall_rate, rank, two_networks
+from smallloss.methods.small_loss import Learned, choose, overall_rate, rank, two_at_once, two_networks
 from smallloss.methods.supervised import Supervised
 from smallloss.noise.model import NoiseModel
 
 NAME = "Co-teaching"
-refuse = two_networks("co_teaching")
+refuse, work = two_networks("co_teaching"), two_at_once("co_teaching")
 NEEDS = "noise rate"
 COSTS = "two networks, trained together"
 

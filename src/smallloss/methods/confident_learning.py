@@ -3,7 +3,7 @@
 import numpy as np
 
 from smallloss.engine.task import Task
-from smallloss.methods.cross import out_of_sample
+from smallloss.methods.cross import half_work, out_of_sample
 from smallloss.methods.settings import CPU, FAST, PAPER, Settings
 from smallloss.methods.small_loss import Learned, chosen, retrain, warm_up
 from smallloss.noise.confident import label_issues
@@ -13,6 +13,10 @@ NAME = "Confident learning"
 RECIPES = {"paper": {"rsl": PAPER}, "fast": {"rsl": FAST}, "cpu": {"rsl": CPU}}  # what is left is learnt as RSL does
 NEEDS = None  # it counts its own rates
 COSTS = "two trainings on a half each, and one on what was kept"
+
+
+def work(settings: Settings) -> dict[str, float]:
+    return {**half_work(settings), "confident_learning": settings.recipe("rsl").epochs}
 
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:

@@ -23,6 +23,7 @@ from smallloss.noise.model import NoiseModel
 
 Pick = Literal["window", "best", "last"]
 NOBODY = np.array([], np.int64)
+HALF = 0.75  # of an epoch of stage 1 is one of a half-training, which scores the other half
 NEITHER = -1  # the fold of what no network learns, and all judge
 _APART = 20  # where nothing is held out, so many of an observed class leave two for neither half to learn
 
@@ -116,9 +117,17 @@ def deal(task: Task, rows: np.ndarray, purpose: str, *, apart: bool = False) -> 
 
 def out_of_sample(task: Task, settings: Settings) -> np.ndarray:
     """g(x) of every row by two half-trainings, [networks, n, c]; NaN where the network learnt the row."""
-    epochs = max(2, round(settings.criterion.half_epochs * settings.recipe(STAGE1).epochs))
     half = deal(task, task.train, "halves", apart=not len(task.held_out))
-    return cross_predict(task, settings, task.train, half, epochs=epochs)
+    return cross_predict(task, settings, task.train, half, epochs=half_epochs(settings))
+
+
+def half_epochs(settings: Settings) -> int:
+    return max(2, round(settings.criterion.half_epochs * settings.recipe(STAGE1).epochs))
+
+
+def half_work(settings: Settings) -> dict[str, float]:
+    """Each learns one half, and judges the other."""
+    return {f"half{which}": HALF * half_epochs(settings) for which in range(2)}
 
 
 def learn_noise(task: Task, settings: Settings, given: NoiseModel | None = None) -> NoiseModel:

@@ -12,9 +12,9 @@ from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.knobs import knob
 from smallloss.methods import co_teaching
-from smallloss.methods.cross import NOBODY, cross_predict, deal
+from smallloss.methods.cross import HALF, NOBODY, cross_predict, deal
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, chosen, two_networks, warm_up
+from smallloss.methods.small_loss import Learned, chosen, two_at_once, two_networks, warm_up
 from smallloss.noise.model import NoiseModel
 
 NAME = "INCV"
@@ -27,6 +27,12 @@ RECIPES = {
     "fast": {"incv": FAST, "incv_fold": replace(FAST, epochs=10, ema_warmup=True)},
     "cpu": {"incv": CPU, "incv_fold": replace(CPU, epochs=8)},
 }
+
+
+def work(settings: Settings) -> dict[str, float]:
+    fold = HALF * settings.recipe("incv_fold").epochs
+    rounds = {f"incv_{r}_{which}": fold for r in range(settings.own["incv"].rounds) for which in range(2)}
+    return {**rounds, **two_at_once("incv")(settings)}
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from smallloss.engine.task import Task
 from smallloss.knobs import knob
 from smallloss.methods import co_teaching
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, overall_rate, two_networks
+from smallloss.methods.small_loss import Learned, overall_rate, two_at_once, two_networks
 from smallloss.noise.model import NoiseModel
 
 NAME = "JoCoR"
-refuse = two_networks("jocor")
+refuse, work = two_networks("jocor"), two_at_once("jocor")
 NEEDS = "noise rate"
 COSTS = "two networks, trained together"
 # Level, then straight down to 0, as the authors have it; their β1 falls as well, which ours does not.

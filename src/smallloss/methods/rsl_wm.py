@@ -49,6 +49,11 @@ def follows(settings: Settings) -> tuple[str, ...]:
     return ("epochs",) if settings.own["mixmatch"].steps_per_epoch is None else ()
 
 
+def work(settings: Settings) -> dict[str, float]:
+    """Labelled and unlabelled batches, mixed, and twice the views."""
+    return {"rsl_wm": 4 * settings.recipe("rsl_wm").epochs}
+
+
 def refuse(settings: Settings, stage: str = "rsl_wm") -> None:
     """Several networks are made by a function, or by name; an average of the weights can guess where there is one."""
     networks = settings.own["mixmatch"].networks

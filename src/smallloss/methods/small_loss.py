@@ -71,6 +71,11 @@ def two_networks(method: str) -> Callable[[Settings], None]:
     return lambda settings: refuse_one_module(settings.net, f"{method} needs two networks")
 
 
+def two_at_once(method: str) -> Callable[[Settings], dict[str, float]]:
+    """And its `work`: an epoch of both is two of stage 1."""
+    return lambda settings: {method: 2 * settings.recipe(method).epochs}
+
+
 def warm_up(task: Task, settings: Settings) -> Fitted:
     """Lines 1-7: E epochs on the noisy labels; after each, every example's loss goes into the ledger."""
     if "stage1" not in task.finished:

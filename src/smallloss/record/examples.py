@@ -99,6 +99,12 @@ class Examples:
         return self.reason == LIKELY_WRONG
 
     @cached_property
+    def worst(self) -> np.ndarray:
+        """The rows whose label is likely wrong, or was found wrong by hand, the most suspicious first."""
+        rows = np.flatnonzero(self.likely_wrong | self.corrected)
+        return rows[np.argsort(self.label_score[rows], kind="stable")]
+
+    @cached_property
     def seen(self) -> np.ndarray:
         """What each is taken for: of the likely wrong what is suggested, and their own label where nothing is."""
         own = np.where(self.predicted >= 0, self.label, NOBODY)

@@ -168,7 +168,8 @@ def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> 
     """What another command would change: name -> what it was, what it is now."""
     found: dict[str, tuple[Any, Any]] = {}
     # An upgrade, moved data or words must not end a run.
-    free = {"version", "versions", "source", "label", "chosen", "changed", "options", "given", "shipped", "promise"}
+    free = {"version", "versions", "source", "label", "frame"}
+    free |= {"chosen", "changed", "options", "given", "shipped", "promise"}
     for name in sorted((old.keys() | new.keys()) - free):
         before, after = old.get(name, _BEFORE.get(name)), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):

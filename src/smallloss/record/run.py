@@ -132,6 +132,7 @@ class Run:
         accuracies = [_packed(found) for found in self.accuracies]
         facts = {"stages": stages, "recorded_from": first, "accuracies": accuracies, "shipped": self.shipped}
         facts["verdict"] = self.verdict.to_dict()
+        facts |= {} if self.examples.values is None else {"values": self.examples.values}
         write_json(folder / RESULT, plain | facts)
 
     def shown_with(self, dataset: Dataset) -> "Run":
@@ -174,7 +175,7 @@ class Run:
             ledger.curves.start = saved["recorded_from"]
         metrics = folder / _METRICS
         epochs = [json.loads(one) for one in metrics.read_text("utf-8").splitlines()] if metrics.is_file() else []
-        examples = Examples.read(folder / EXAMPLES, classes)
+        examples = replace(Examples.read(folder / EXAMPLES, classes), values=saved.get("values"))
         noise = NoiseModel.read(config.get("noise", {}), found if found and "overall" in found else None, classes)
         if "verdict" in saved:
             verdict = Judgement.from_saved(saved["verdict"], noise.transition, classes)

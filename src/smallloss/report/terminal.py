@@ -3,7 +3,7 @@
 import shlex
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from smallloss.record.run import Run
 from smallloss.report import facts
 from smallloss.report.compare import REFERENCE
 from smallloss.report.facts import ClassRow, printable
-from smallloss.words import percent
+from smallloss.words import percent, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,11 +28,11 @@ def render(run: Run, console: "Console", folder: str | Path | None = None) -> No
     """Print the run. Names are handed to rich as Text, so that `[red]` in a name is just a name."""
     from rich.text import Text
 
-    def say(words: str, **how: Any) -> None:
-        console.print(Text(printable(words)), **how)
+    def say(words: str, style: str = "", *, width: int | None = console.width) -> None:
+        console.print(Text(wrapped(printable(words), width), style=style), soft_wrap=True)
 
     console.print()
-    console.print(Text(run.verdict.headline, style=_STYLES[run.verdict.tone]))
+    say(run.verdict.headline, _STYLES[run.verdict.tone])
     if run.verdict.counts:
         say(run.verdict.counts)
     if run.accuracies:
@@ -49,11 +49,15 @@ def render(run: Run, console: "Console", folder: str | Path | None = None) -> No
         return
     console.print()
     audit = ["smallloss", "audit", str(folder)]
-    say(f"{Path(folder) / 'report.html'}  (the report: open it in a browser)", soft_wrap=True)
-    say(f"{Path(folder) / 'examples.csv'}  (every example, in input order; also examples.parquet)", soft_wrap=True)
-    say(f"{shlex.join(audit)}  (to check by hand what is kept)", soft_wrap=True)
+    lines = [
+        f"{Path(folder) / 'report.html'}  (the report: open it in a browser)",
+        f"{Path(folder) / 'examples.csv'}  (every example, in input order; also examples.parquet)",
+        f"{shlex.join(audit)}  (to check by hand what is kept)",
+    ]
     if run.examples.likely_wrong.any():
-        say(f"{shlex.join([*audit, '--suspicious', str(_TO_LOOK_AT)])}  (to correct the worst)", soft_wrap=True)
+        lines.append(f"{shlex.join([*audit, '--suspicious', str(_TO_LOOK_AT)])}  (to correct the worst)")
+    for line in lines:  # in a file each stays one, to be copied
+        say(line, width=console.width if console.is_terminal else None)
 
 
 def _unsaid(run: Run) -> list[str]:

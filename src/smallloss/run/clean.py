@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from smallloss import methods
+from smallloss.errors import InputError
 from smallloss.knobs import Arg, Opt, pairs
 from smallloss.models import registry as nets
 from smallloss.noise.answers import PROMISE
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     import torch
 
     from smallloss.criterion.selection import Selection
+    from smallloss.data.dataset import Dataset
     from smallloss.engine.classifier import Classifier
-    from smallloss.methods.small_loss import Learned
     from smallloss.noise.verdict import Judgement
     from smallloss.record.run import Run
 
@@ -25,9 +26,9 @@ DATA = (
     "A folder of pictures with one subfolder per class; a .csv or .parquet of picture paths, texts or columns; an .npz "
     "of arrays; an .npy of features with --labels; idx:FOLDER; cifar10:PATH; cifar100:PATH; hf:NAME; or digits, a demo."
 )
-LABEL = "Column of labels, if not called label, given_label or y."
+LABEL = "Column of labels, if not called label, target, class, category or y."
 LABELS = "File of labels, if DATA is an .npy."
-RATES = "Share of wrong labels: 0.2, or cat=0.3,dog=0.1, or a .csv with the columns label and noise_rate."
+RATES = "Share of wrong labels: 0.2 or 20%, or cat=0.3,dog=0.1, or a .csv with the columns label and noise_rate."
 PRIOR = (
     "How frequent the true classes are: uniform. If left out, T or an estimate says it; else classes are not balanced."
 )
@@ -38,11 +39,11 @@ KINDS = "uniform:0.5, pairwise:0.4, structured:0.4"
 
 @dataclass
 class CleanRun:
-    """What `clean` gives back: the result to look at, the classifier, and where the files are."""
+    """A finished run, as `clean` or `load_run` gives it: the result, the classifier, and where the files are."""
 
     result: "Run"
-    learned: "Learned"
-    shipped: "Learned"  # that of the method, or another that is better on the held-out part
+    learned: Any  # the `Learned` of the method; None of a run that was read back, as the next
+    shipped: Any  # that of the method, or another that is better on the held-out part
     folder: Path | None
     backbone: Any = None  # as it was given: what makes the features that the network sees
 
@@ -52,7 +53,9 @@ class CleanRun:
 
     @property
     def selection(self) -> "Selection":
-        """The selection of the training part."""
+        """The selection of the training part, where it was made in this process."""
+        if not self.result.parts:
+            raise InputError("A run that was read back has no selection: table() says what became of each example.")
         return self.result.parts[0].selection
 
     @property
@@ -66,28 +69,74 @@ class CleanRun:
     @cached_property
     def classifier(self) -> "Classifier":
         """What `sl.load_classifier` makes of the run folder, later and elsewhere."""
+        from smallloss.engine.classifier import load_classifier
         from smallloss.run.files import classifier_of
 
+        if self.shipped is None and self.folder is not None:
+            return load_classifier(self.folder, backbone=self.backbone)
         assert self.result.dataset is not None
         return classifier_of(self.shipped, self.result.dataset, self.backbone)
 
-    def table(self) -> dict[str, Any]:
+    def table(self) -> Any:
         """What became of every example, held-out ones included, in input order: the columns of examples.csv.
 
-        Labels are as they came: numbers where they were numbers.
+        A frame where a frame came in, else a dict. Labels are as they came: numbers where they were numbers.
         """
-        return self.result.examples.as_they_came()
+        return self._framed(self.result.examples.as_they_came())
+
+    def issues(self) -> Any:
+        """Those rows of the table whose label is likely wrong, the worst first; `index` is their place in the data."""
+        worst = self.result.examples.worst.tolist()
+        return self._framed({
+            name: column[worst] if hasattr(column, "dtype") else [column[row] for row in worst]
+            for name, column in self.result.examples.as_they_came().items()
+        })  # fmt: skip
+
+    def _framed(self, columns: dict[str, Any]) -> Any:
+        from smallloss.data.memory import as_frame
+
+        return as_frame(columns, self.result.settings["data"].get("frame"))
+
+    def report(self) -> Path:
+        """The page, to open in a browser."""
+        if self.folder is None:
+            raise InputError("The run was written nowhere, so it has no page: name a folder, sl.clean(data, out=...).")
+        return self.folder / "report.html"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from smallloss.report.notebook import cell
+
+        return cell(self.result, None if self.folder is None else self.report())
 
     def predict(self, X: Any) -> "np.ndarray":
         """The class of each new example, as the labels came; inputs are prepared as those of the run were.
 
-        Where the run has a backbone, X are pictures or texts, or features that it made of them.
+        Of a run on texts or columns, X are texts, or a frame or dict of such columns; where it has a backbone, pictures
+        or texts, or features that it made of them.
         """
-        return self.classifier.predict(X)
+        return self.classifier.predict(self._prepared(X))
 
     def predict_proba(self, X: Any) -> "np.ndarray":
         """g(x) of each new example: [n, c], the columns in the order of `classifier.classes`."""
-        return self.classifier.predict_proba(X)
+        return self.classifier.predict_proba(self._prepared(X))
+
+    def _prepared(self, X: Any) -> Any:
+        from smallloss.record.run import data_of_run
+        from smallloss.run.predict import as_features
+
+        def dataset() -> "Dataset | None":
+            known = self.result.dataset
+            return data_of_run(self.folder) if known is None and self.folder is not None else known
+
+        return as_features(self.classifier, X, dataset)
+
+
+def load_run(run: str | Path) -> CleanRun:
+    """A finished run, by its folder; what an audit made of it since is in it."""
+    from smallloss.record.run import Run
+
+    return CleanRun(Run.read(Path(run)), None, None, Path(run))
 
 
 def clean(
@@ -139,8 +188,8 @@ def clean(
 ) -> CleanRun:  # fmt: skip
     """Train on the data, find the labels that are likely wrong, learn a classifier in spite of them, write a report.
 
-    Beside what the command takes, in Python: data, a Dataset or (X, y). features, an array. backbone and net, a torch
-    module or a function that makes one. noise_rate, a number, {label: rate} or a vector in the order of the classes;
+    Beside what the command takes, in Python: data, whatever `sl.load` takes. features, an array. backbone and net, a
+    torch module or a function that makes one. noise_rate, a number, {label: rate} or a vector in class order;
     transition, an array; prior, an array or {label: share}. settings, {"stage1.epochs": 20}. progress: None shows it on
     a terminal, True always.
 

@@ -13,6 +13,7 @@ from smallloss.models.small import LARGEST, SHRUNK
 from smallloss.noise.model import NoiseModel
 from smallloss.report.facts import printable
 from smallloss.run.files import net_name
+from smallloss.words import wrapped
 
 _THINGS = {"pictures": "pictures", "features": "rows of features", "text": "texts", "table": "rows"}
 _AS_ASKED = "as asked"
@@ -47,13 +48,14 @@ def choices(
 
 
 def say(chosen: Mapping[str, str]) -> None:
-    """On the terminal, names as plain text: `[red]` in the name of a class is just a name."""
+    """On the terminal, names as plain text: `[red]` in the name of a class is just a name. In a file a line each."""
     from rich.console import Console
     from rich.text import Text
 
     console = Console()
     for name, words in chosen.items():
-        console.print(Text(f"{name:<9} {printable(words)}"), soft_wrap=True)
+        line = wrapped(f"{name:<9} {printable(words)}", console.width if console.is_terminal else None, hang=10)
+        console.print(Text(line), soft_wrap=True)
 
 
 def _data(dataset: Dataset) -> str:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from smallloss import methods
+from smallloss import files, methods
 from smallloss.criterion.labels import alike_note
 from smallloss.criterion.selection import Selection
 from smallloss.data import source
+from smallloss.data.memory import frame_of
 from smallloss.engine import checkpoint
 from smallloss.engine.device import pick_device, put_back
 from smallloss.engine.last_layer import features as features_of
@@ -21,10 +22,9 @@ from smallloss.engine.progress import Progress
 from smallloss.engine.scoring import outputs
 from smallloss.engine.task import Task
 from smallloss.errors import InputError, TooFewError
-from smallloss.files import place
 from smallloss.knobs import said_again, whole
-from smallloss.methods.cross import learn_noise
-from smallloss.methods.settings import Settings, idle, settings_for
+from smallloss.methods.cross import half_work, learn_noise
+from smallloss.methods.settings import STAGE1, Settings, idle, settings_for
 from smallloss.methods.small_loss import Learned, choose, rank, retrain_relabelled, try_nets, try_views
 from smallloss.models.ensemble import Ensemble
 from smallloss.noise.accuracy import TrueAccuracy, without_answers
@@ -39,7 +39,8 @@ from smallloss.report.compare import SHIP, choose_shipped
 from smallloss.run.clean import CleanRun, clean
 from smallloss.run.explain import choices, say
 from smallloss.run.files import net_name, plain_settings, write_duplicates, write_run
-from smallloss.run.prepare import Ready, as_seen, dataset_of, make_ready, refuse_early
+from smallloss.run.prepare import Ready, as_seen, make_ready, refuse_early
+from smallloss.words import stage_words
 
 BASELINE = "cross_entropy"
 
@@ -57,7 +58,7 @@ def start(asked: dict[str, Any]) -> CleanRun:
     require_promise(asked["promise"])
     refuse_early(asked, where)
     folder = None if out is None else Path(out)
-    loaded = dataset_of(data, asked["label"], asked["labels"])
+    loaded = source.load(data, label=asked["label"], labels=asked["labels"])
     dataset, fill, seen = as_seen(loaded, asked["features"], asked["backbone"], where, folder)
     chosen = settings_for(
         asked["preset"], where.type, dataset, net=asked["net"], epochs=asked["epochs"], changes=changes
@@ -67,11 +68,11 @@ def start(asked: dict[str, Any]) -> CleanRun:
     task = ready.task
     _refuse_now(task, chosen, method, ready.noise)
     ready.notes += idle(changes, method)
-    place_of = source.place_of(data) if isinstance(data, str | Path) else None  # arrays have none
-    config = _config(ready, chosen, asked, {"source": place_of, "label": asked["label"], **seen})
+    place = {"source": source.place_of(data), "label": asked["label"], "frame": frame_of(data), **seen}
+    config = _config(ready, chosen, asked, place)
     config |= {"options": said_again(clean, asked), "promise": asked["promise"]}
     if isinstance(asked["transition"], str | Path):
-        config["given"] = ["--transition", str(place(asked["transition"]))]
+        config["given"] = ["--transition", str(files.place(asked["transition"]))]
     config["chosen"] = choices(task, chosen, ready.noise, accuracy_on=ready.accuracy_on, asked=asked)
     if alike := alike_note(task.dataset.classes):
         config["chosen"]["labels"] = alike[0]
@@ -83,10 +84,20 @@ def start(asked: dict[str, Any]) -> CleanRun:
         if asked["progress"] is not False:
             say(config["chosen"])
         with Progress(enabled=asked["progress"]) as task.progress:
+            task.progress.plan(_work(chosen, method, ready.noise, asked))
             fill(folder, task.progress)
             if task.folder is not None:
                 task.folder.start_metrics(checkpoint.committed_rows(task.folder.path))
             return _run(ready, chosen, config, asked)
+
+
+def _work(settings: Settings, method: str, noise: NoiseModel, asked: Mapping[str, Any]) -> dict[str, float]:
+    """Every stage to come, as it is shown, and about how many epochs of stage 1 it takes."""
+    stages: dict[str, float] = {STAGE1: settings.recipe(STAGE1).epochs}
+    stages |= {} if noise.is_known else half_work(settings)
+    stages |= {} if method == BASELINE else methods.work(method, settings)
+    stages |= {RELABELLED: settings.recipe("rsl").epochs} if asked["relabel"] else {}
+    return {stage_words(name): work for name, work in stages.items()}
 
 
 def _refuse_now(task: Task, settings: Settings, method: str, noise: NoiseModel) -> None:

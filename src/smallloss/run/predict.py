@@ -1,16 +1,19 @@
 """What the classifier of a run says of new examples: a row for each, in their order."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from smallloss.data.columns import Table
+from smallloss.data.dataset import Dataset
+from smallloss.data.memory import table_of
 from smallloss.data.new_examples import NewExamples, load_new
 from smallloss.data.pictures import read_pictures
-from smallloss.data.table import new_rows
+from smallloss.data.table import new_rows, shown_again
 from smallloss.data.table_files import as_cell, require_ending, write_table
 from smallloss.engine.classifier import Classifier, load_classifier
 from smallloss.engine.progress import Progress
@@ -84,17 +87,39 @@ def _parts(classifier: Classifier, new: NewExamples) -> Iterator[tuple[np.ndarra
         yield start + found.readable, found.inputs, {start + row: why for row, why in found.unreadable.items()}
 
 
+def as_features(classifier: Classifier, X: Any, dataset: Callable[[], Dataset | None]) -> Any:
+    """New texts or rows in memory, described as those of the run were; anything else as it is."""
+    new = table_of(X, texts=classifier.seen.kind == "text") if classifier.describes else None
+    if new is None:
+        return X
+    data = dataset()
+    if data is None:
+        raise InputError(_again(classifier, "a table in memory, or a file that is gone", "run clean on it again"))
+    own, where = shown_again(data), new.where
+    if own.text_columns:
+        new = Table(pa.table({own.text_columns[0]: new.texts(new.text_columns or new.names)}), where)
+    return _as_before(classifier, *new_rows(own, new), data.name)
+
+
 def _described(run: Path, classifier: Classifier, table: Table) -> np.ndarray:
     """Features of new texts or rows: the terms, medians and categories are those of the data of the run."""
     data = read_config(run if run.is_dir() else run.parent)["data"]
     source = Path(data["source"] or "")
     if not data["source"] or not source.is_file():
-        raise InputError(
-            f"The run learned from features of the {'texts' if classifier.seen.kind == 'text' else 'rows'} of "
-            f"{data['source'] or 'a table in memory'}, and new ones must be described by the same terms and medians: "
-            "put that file back where it was."
-        )
-    before, new = new_rows(source, data["label"], table)
+        raise InputError(_again(classifier, data["source"] or "a table in memory", "put that file back where it was"))
+    return _as_before(classifier, *new_rows(Table.read(source, data["label"]).own, table), str(source))
+
+
+def _again(classifier: Classifier, source: str, what: str) -> str:
+    things = "texts" if classifier.seen.kind == "text" else "rows"
+    return (
+        f"The run learned from features of the {things} of {source}, and new ones must be described by the same terms "
+        f"and medians: {what}."
+    )
+
+
+def _as_before(classifier: Classifier, before: np.ndarray, new: np.ndarray, source: str) -> np.ndarray:
+    """The features of new rows, if those of the rows learnt from are still what they were."""
     seen = classifier.seen
     away = np.abs(before.mean(0, dtype=np.float64) - seen.mean) if before.shape[1:] == seen.in_shape else np.inf
     if np.any(away > _SAME * np.asarray(seen.std)):

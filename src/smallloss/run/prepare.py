@@ -11,8 +11,7 @@ import numpy as np
 import torch
 
 from smallloss.criterion.labels import alike_note
-from smallloss.data import source
-from smallloss.data.arrays import from_arrays, with_features
+from smallloss.data.arrays import with_features
 from smallloss.data.dataset import Dataset
 from smallloss.data.protocol import conflict_note, hold_out, split
 from smallloss.data.told import read_corrections
@@ -66,18 +65,6 @@ def _refuse_inside(data: Any, out: str | Path | None) -> None:
         return
     if place(out).is_relative_to(place(data)):
         raise InputError(f"--out {out} lies inside the data, {data}; name a place outside of it.")
-
-
-def dataset_of(data: Any, label: str | None, labels: str | Path | None) -> Dataset:
-    if isinstance(data, str | Path):
-        return source.load(data, label=label, labels=labels)
-    if label is not None or labels is not None:
-        raise InputError("label and labels go with data in a file; here the labels are given with the data.")
-    if isinstance(data, Dataset):
-        return data
-    if isinstance(data, tuple | list) and len(data) == 2:
-        return from_arrays(data[0], data[1])
-    raise InputError(f"data is a {type(data).__name__}; give a path or name, a Dataset, or (X, y).")
 
 
 def as_seen(
