@@ -13,6 +13,7 @@ from smallloss.engine.networks import (
     build_optimiser,
     optimiser_tensors,
     recompute_batchnorm,
+    set_rate,
     set_batchnorm_momentum,
 )
 from smallloss.engine.recipe import Recipe
@@ -111,7 +112,7 @@ def test_optimisers_by_hand(recipe, decay_on):
     optimiser = build_optimiser(net.module.parameters(), replace(recipe, decay_on=decay_on), rate)
     state = {name: [p.detach().double(), 0.0, 0.0] for name, p in net.module.named_parameters()}
     for t, (lr, gradient) in enumerate([(0.1, 2.0), (0.01, -1.0), (0.5, 0.5)], 1):
-        rate.fill_(lr)
+        set_rate(optimiser, torch.tensor(lr))
         step(optimiser, net, gradient)
         for name, parameter in net.module.named_parameters():
             w, m, v = state[name]

@@ -45,4 +45,8 @@ class Supervised(Objective):
         return draw_views(self.task.draws, self.augmentation, self.name, [epoch], rows.flatten(), rows)
 
     def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
-        return batch.mean(cross_entropy(nets[0](batch.x), batch.y, reduction="none"))
+        return batch.mean(self.cross_entropy(nets[0](batch.x), batch.y))
+
+    def cross_entropy(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Of each example, with labels as smooth as the recipe has them."""
+        return cross_entropy(logits, targets, reduction="none", label_smoothing=self.recipe.label_smoothing)
