@@ -7,7 +7,7 @@ from typing import Any
 from smallloss.engine.progress import Progress
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
-from smallloss.methods import co_teaching, elr, incv, jocor
+from smallloss.methods import co_teaching, elr, incv, jocor, rsl_flight
 from smallloss.methods.mixmatch import MixMatchSettings
 from smallloss.methods.settings import Settings
 
@@ -20,8 +20,12 @@ def settings(**changes: Any) -> Settings:
     recipes = {"stage1": RECIPE, "rsl": RECIPE, "rsl_wm": replace(RECIPE, epochs=5, batch=8, ema=0.9)}
     adam = replace(RECIPE, optimiser="adam", lr=0.01, epochs=6)
     recipes |= {"jocor": adam, "elr": replace(RECIPE, epochs=6), "incv": adam, "incv_fold": replace(RECIPE, epochs=2)}
+    recipes["rsl_flight"] = replace(
+        RECIPE, epochs=10, lr=0.3, momentum=0.8, norm_rate=4, weight_decay=1e-3, lr_start=0.2, lr_end=0.07,
+        label_smoothing=0.1, lookahead=2, alternate_flip=True, cutout=0.25, strong=True, mirror=True,
+    )  # fmt: skip
     own = {"mixmatch": how, "co_teaching": co_teaching.Own(), "elr": elr.Own(), "jocor": jocor.Own(agreement=0.5),
-           "incv": incv.Own(rounds=2)}  # fmt: skip
+           "incv": incv.Own(rounds=2), "rsl_flight": rsl_flight.Own(begin=0.3, look_every=2)}  # fmt: skip
     small = Settings("test", "small-convnet", recipes=recipes, own=own)
     return small.changed(changes)
 

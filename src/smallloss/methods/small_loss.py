@@ -43,9 +43,9 @@ class Learned:
         return {stage.name: stage for stage in (*self.before, self.fitted)}
 
 
-def try_nets(task: Task, settings: Settings) -> None:
+def try_nets(task: Task, settings: Settings, method: str) -> None:
     """Refuse now a network that a later stage could not train."""
-    for net in (settings.net, settings.last_net):
+    for net in (settings.net, settings.last_net, settings.net_of(method)):
         new_network(task, net, "tried")
 
 
