@@ -81,8 +81,8 @@ def test_every_setting_takes_what_is_described_and_refuses_what_lies_outside(nam
 OTHER = {  # where it is not simply half as much, one more, or the other choice
     "stage1.pad": 2, "stage1.crop_offsets": 2, "stage1.milestones": (0.5,), "stage1.ema": 0.5, "stage1.warmup_steps": 4,
     "stage1.schedule": "constant", "mixmatch.rounds": 2, "mixmatch.second_beta": 0.9, "co_teaching.ramp_epochs": 2,
-    "incv.ramp_epochs": 2, "incv.rounds": 1, "stage1.lr_start": 0.5, "stage1.lr_end": 0.5, "stage1.label_smoothing": 0.2,
-    "stage1.lookahead": 2, "stage1.cutout": 0.5, "rsl_flight.second_beta": 0.9,
+    "incv.ramp_epochs": 2, "incv.rounds": 1, "stage1.lr_start": 0.5, "stage1.lr_end": 0.5,
+    "stage1.label_smoothing": 0.2, "stage1.lookahead": 2, "stage1.cutout": 0.5, "rsl_flight.second_beta": 0.9,
 }  # fmt: skip
 BESIDE: dict[str, dict[str, Any]] = {  # what it needs to matter
     "ema_batchnorm": {"stage1.ema": 0.5}, "ema_warmup": {"stage1.ema": 0.9}, "decay_last": {"stage1.ema": 0.5},

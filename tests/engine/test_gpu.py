@@ -206,6 +206,8 @@ def never_captured() -> Iterator[None]:
 def small() -> Settings:
     """Of every recipe three epochs of 17 steps and a short one."""
     own = {"mixmatch.steps_per_epoch": 20, "mixmatch.networks": 2, "incv.rounds": 1, "jocor.agreement": 0.5}
+    quick = {"norm_rate": 8, "label_smoothing": 0.1, "lookahead": 2, "alternate_flip": True, "cutout": 0.3}
+    own |= {f"rsl_flight.{name}": value for name, value in quick.items()}
     settings = get_preset("cpu").changed(own | {"jocor.lr": 0.01})
     short = {name: replace(one, epochs=3, batch=64) for name, one in settings.recipes.items()}
     return replace(settings, recipes=short)

@@ -21,12 +21,18 @@ def settings(**changes: Any) -> Settings:
     adam = replace(RECIPE, optimiser="adam", lr=0.01, epochs=6)
     recipes |= {"jocor": adam, "elr": replace(RECIPE, epochs=6), "incv": adam, "incv_fold": replace(RECIPE, epochs=2)}
     recipes["rsl_flight"] = replace(
-        RECIPE, epochs=10, lr=0.3, momentum=0.8, norm_rate=4, weight_decay=1e-3, lr_start=0.2, lr_end=0.07,
+        RECIPE, epochs=8, lr=0.3, momentum=0.8, norm_rate=4, weight_decay=1e-3, lr_start=0.2, lr_end=0.07,
         label_smoothing=0.1, lookahead=2, alternate_flip=True, cutout=0.25, strong=True, mirror=True,
     )  # fmt: skip
     own = {"mixmatch": how, "co_teaching": co_teaching.Own(), "elr": elr.Own(), "jocor": jocor.Own(agreement=0.5),
            "incv": incv.Own(rounds=2), "rsl_flight": rsl_flight.Own(begin=0.3, look_every=2)}  # fmt: skip
-    small = Settings("test", "small-convnet", recipes=recipes, own=own)
+    small = Settings(
+        "test",
+        "small-convnet",
+        recipes=recipes,
+        own=own,
+        nets={"rsl_flight": ("quick-small:4-8", recipes["rsl_flight"])},
+    )
     return small.changed(changes)
 
 

@@ -169,7 +169,7 @@ class Inputs:
             room = len(places) - side
             first = (hole[:, number, None] * (room + 1)).long().clamp(max=room)  # a float may round up to 1
             inside.append((places >= first) & (places < first + side))
-        return seen.masked_fill((inside[0][:, :, None] & inside[1][:, None, :])[:, None], 0.0)
+        return torch.where((inside[0][:, :, None] & inside[1][:, None, :])[:, None], 0.0, seen)
 
     def stream(self, batches: Sequence[Views]) -> Iterator[Tensor]:
         """One batch after the other; what is not held here is read ahead."""

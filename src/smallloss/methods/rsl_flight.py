@@ -12,11 +12,10 @@ from smallloss.engine.networks import Network
 from smallloss.engine.objective import Batch
 from smallloss.engine.stage import Stage, fit
 from smallloss.engine.task import Task
-from smallloss.errors import TooFewError
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.mixmatch import sharpen
-from smallloss.methods.settings import CPU, PAPER, QUICK, Settings
-from smallloss.methods.small_loss import Learned, choose, rank, warm_up
+from smallloss.methods.settings import CPU, FAST, PAPER, QUICK, Settings
+from smallloss.methods.small_loss import Learned, choose, learnt, rank, warm_up
 from smallloss.methods.supervised import Supervised
 from smallloss.noise.model import NoiseModel
 from smallloss.words import counted
@@ -24,12 +23,13 @@ from smallloss.words import counted
 NAME = "RSL in flight"
 NEEDS = "noise rate"
 COSTS = "plain training, and a longer one on all examples"
-NETS = {"fast": "quick-convnet:192-512-768"}
 RECIPES = {
     "paper": replace(PAPER, label_smoothing=0.1, strong=True),
-    "fast": replace(QUICK, epochs=92, label_smoothing=0.1, cutout=0.5, strong=True),  # 4,000 steps of 45,000 pictures
-    "cpu": replace(CPU, label_smoothing=0.1, strong=True),
+    "fast": replace(FAST, label_smoothing=0.1, padding="reflect", strong=True),
+    "cpu": replace(CPU, label_smoothing=0.1),
 }
+_WIDE = replace(QUICK, epochs=92, label_smoothing=0.1, cutout=0.5, strong=True)  # 4,000 steps of 45,000 pictures
+NETS = {"fast": ("quick-convnet:192-512-768", _WIDE)}
 _LEAST = 1e-30  # of a probability, so that a logarithm is a number
 
 
@@ -80,7 +80,7 @@ class InFlight(Supervised):
         said = stage.probabilities(np.arange(len(self.mean)), mirror=True)
         begun = epoch > self.looks.start
         self.mean.copy_(self.own.memory * self.mean + (1 - self.own.memory) * said if begun else said)
-        if begun and (epoch - self.looks.start) % self.own.look_every == 0:
+        if begun and (epoch - self.looks.start) % self.own.look_every == 0 and epoch < self.looks[-1]:
             self._keep(self.look_again(self.score()))
         return {"selected": float(self.kept.sum())}
 
@@ -90,10 +90,7 @@ class InFlight(Supervised):
         return -given.double().clamp(min=_LEAST).log().cpu().numpy()
 
     def _keep(self, selection: Selection) -> None:
-        kept = self.task.learnt(selection.mask)
-        if not kept.any():
-            raise TooFewError("Nothing was selected, so there is nothing to learn from. Lower noise_rate or beta.")
-        self.kept[torch.from_numpy(self.task.train).to(self.kept.device)] = torch.from_numpy(kept).to(self.kept.device)
+        self.kept[self.examples] = torch.from_numpy(learnt(self.task, selection.mask)).to(self.kept.device)
 
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
