@@ -26,7 +26,7 @@ COSTS = "plain training, and a longer one on all examples"
 RECIPES = {
     "paper": replace(PAPER, label_smoothing=0.1, strong=True),
     "fast": replace(FAST, label_smoothing=0.1, padding="reflect", strong=True),
-    "cpu": replace(CPU, label_smoothing=0.1),
+    "cpu": CPU,
 }
 _WIDE = replace(QUICK, epochs=92, label_smoothing=0.1, cutout=0.5, strong=True)  # 4,000 steps of 45,000 pictures
 NETS = {"fast": ("quick-convnet:192-512-768", _WIDE)}
@@ -37,15 +37,18 @@ _LEAST = 1e-30  # of a probability, so that a logarithm is a number
 class Own(Knobs):
     """How the network's own predictions become labels."""
 
-    temperature: float = knob(0.5, "Lower sharpens them more.", above=0)
-    begin: float = knob(0.1, "Share of the stage after which they are first taken.", least=0, most=1)
-    memory: float = knob(0.8, "How much of their running mean stays after an epoch.", least=0, below=1)
+    temperature: float = knob(0.5, "Lower sharpens its own predictions more.", above=0)
+    begin: float = knob(0.1, "Share of the stage after which its own predictions are first taken.", least=0, most=1)
+    memory: float = knob(0.8, "How much of the running mean of its predictions stays after an epoch.", least=0, below=1)
     look_every: int = knob(5, "Epochs between two selections.", least=1)
-    second_beta: float = knob(0.05, "`beta` of these.", least=0, most=1)
+    second_beta: float = knob(0.05, "`beta` of the selections on the way.", least=0, most=1)
 
     def looks(self, epochs: int) -> range:
         """The epochs after which predictions are taken."""
         return range(min(max(0, round(self.begin * epochs) - 1), epochs - 1), epochs)
+
+
+OWN = {"cpu": Own(begin=0.5)}  # a small network is unformed for longer
 
 
 class InFlight(Supervised):

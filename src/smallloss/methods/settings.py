@@ -157,7 +157,7 @@ def _declared(method: str, preset: str) -> tuple[dict[str, Recipe], dict[str, Kn
     module = methods.get(method)
     said = getattr(module, "RECIPES", {}).get(preset, {})
     said = {method: said} if isinstance(said, Recipe) else said
-    own = {method: module.Own()} if hasattr(module, "Own") else {}
+    own = {method: getattr(module, "OWN", {}).get(preset) or module.Own()} if hasattr(module, "Own") else {}
     own |= {name: one for name, one in said.items() if not isinstance(one, Recipe)}
     return {name: one for name, one in said.items() if isinstance(one, Recipe)}, own
 
