@@ -83,14 +83,15 @@ def precision(task: Task, score: np.ndarray, noise: NoiseModel) -> float:
 
 def measure(task: Task, arm: str, asked: argparse.Namespace, stages: dict[Any, Any]) -> dict[str, Any]:
     method, *pairs = arm.split(",")
-    settings = settings_for(None, "cpu", task.dataset, changes=named_values([*asked.set, *pairs]))
+    changes = named_values([*asked.set, *pairs])
+    settings = settings_for(None, "cpu", task.dataset, changes=changes)
     task.finished = {key[0]: stage for key, stage in stages.items() if key == key_of(settings)}
     noise = true_rates(task)
     learned = methods.train(method, task, settings, noise)
     stages[key_of(settings)] = stage1 = task.finished.get(STAGE1, learned.fitted)
     score = learned.score if learned.score is not None else rank(stage1, settings)[0]
     return {
-        "method": method, "changed": named_values(pairs), "net": learned.net, "last": 100 * learned.fitted.last["test"],
+        "method": method, "changed": changes, "net": learned.net, "last": 100 * learned.fitted.last["test"],
         "precision": precision(task, score, noise), "seconds": sum(one.seconds for one in learned.stages.values()),
         "seconds_last": learned.fitted.seconds,
     }  # fmt: skip
