@@ -86,6 +86,8 @@ OTHER = {  # where it is not simply half as much, one more, or the other choice
     "dividemix.warm_up": 1, "ssr.neighbours": 2, "d2l.begin": 0.5, "d2l.window": 6, "truncated_lq.start": 1.0,
     "co_teaching_plus.ramp_epochs": 2, "co_teaching_plus.together": 1.0, "decoupling.together": 1.0,
     "mentornet.percentile": 0.5, "mentornet.burn_in": 1, "plain_mixmatch.labelled": 1.0,
+    "stage1.lr_start": 0.5, "stage1.lr_end": 0.5, "stage1.label_smoothing": 0.2, "stage1.lookahead": 2,
+    "stage1.cutout": 0.5, "rsl_flight.second_beta": 0.9,
 }  # fmt: skip
 BESIDE: dict[str, dict[str, Any]] = {  # what it needs to matter
     "ema_batchnorm": {"stage1.ema": 0.5}, "ema_warmup": {"stage1.ema": 0.9}, "decay_last": {"stage1.ema": 0.5},

@@ -210,6 +210,8 @@ def small() -> Settings:
         "f_correction.transition": "anchors",
         "truncated_lq.k": 0,
     }  # no T is told, and no class is pruned as a whole
+    quick = {"norm_rate": 8, "label_smoothing": 0.1, "lookahead": 2, "alternate_flip": True, "cutout": 0.3}
+    own |= {f"rsl_flight.{name}": value for name, value in quick.items()}
     settings = get_preset("cpu").changed(own | {"jocor.lr": 0.01})
     short = {name: replace(one, epochs=3, batch=64) for name, one in settings.recipes.items()}
     return replace(settings, recipes=short)

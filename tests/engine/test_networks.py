@@ -8,12 +8,15 @@ import torch
 from torch import nn
 
 from smallloss.engine.networks import (
+    Lookahead,
     Network,
     WeightAverage,
     build_optimiser,
+    norm_biases,
     optimiser_tensors,
     recompute_batchnorm,
     set_batchnorm_momentum,
+    set_rate,
 )
 from smallloss.engine.recipe import Recipe
 
@@ -111,7 +114,7 @@ def test_optimisers_by_hand(recipe, decay_on):
     optimiser = build_optimiser(net.module.parameters(), replace(recipe, decay_on=decay_on), rate)
     state = {name: [p.detach().double(), 0.0, 0.0] for name, p in net.module.named_parameters()}
     for t, (lr, gradient) in enumerate([(0.1, 2.0), (0.01, -1.0), (0.5, 0.5)], 1):
-        rate.fill_(lr)
+        set_rate(optimiser, torch.tensor(lr))
         step(optimiser, net, gradient)
         for name, parameter in net.module.named_parameters():
             w, m, v = state[name]
@@ -144,6 +147,45 @@ def test_optimiser_tensors_are_the_whole_state(recipe):
         step(optimiser, net, 0.5)
     for left, right in zip(first.module.parameters(), second.module.parameters(), strict=True):
         assert torch.equal(left, right)
+
+
+@pytest.mark.parametrize("decay_on", ["all", "kernels"])
+def test_biases_of_batchnorm_have_a_rate_of_their_own_and_decay_as_the_rest_do(decay_on):
+    """By one step of SGD: the rate times the gradient, times 8; a decay of 8 lr wd / 8 is that of all."""
+    net = network()
+    recipe = replace(SGD, momentum=0.0, norm_rate=8.0, decay_on=decay_on)
+    optimiser = build_optimiser(net.module.parameters(), recipe, torch.tensor(0.1), norm_biases([net]))
+    with torch.no_grad():
+        net.module[1].bias.fill_(3.0)
+    before = {name: p.detach().clone() for name, p in net.module.named_parameters()}
+    set_rate(optimiser, torch.tensor(0.2))
+    step(optimiser, net, 1.0)
+    for name, p in net.module.named_parameters():
+        decay = 0.01 if decay_on == "all" or p.ndim > 1 else 0.0
+        times = 8 if name == "1.bias" else 1
+        torch.testing.assert_close(p.detach(), before[name] - 0.2 * (times + decay * before[name]))
+
+
+def test_lookahead_by_hand():
+    """Where it is due the average moves to the network and the network becomes it, statistics too."""
+    net = network()
+    ahead = Lookahead(net)
+    start = {name: tensor.clone() for name, tensor in ahead.average.items()}
+    assert "1.running_mean" in start
+    assert "1.num_batches_tracked" not in start
+
+    def live() -> dict[str, torch.Tensor]:
+        return {name: tensor for name, tensor in net.state().items() if name in start}
+
+    for tensor in live().values():
+        tensor.add_(2.0)
+    ahead.update(torch.tensor(-1.0))
+    assert all(torch.equal(tensor, start[name]) for name, tensor in ahead.average.items())
+    assert all(torch.equal(tensor, start[name] + 2) for name, tensor in live().items())
+    ahead.update(torch.tensor(0.75))
+    for name, tensor in live().items():
+        torch.testing.assert_close(tensor, start[name] + 0.5)
+        assert torch.equal(tensor, ahead.average[name])
 
 
 def test_frozen_parameters_are_left_out():

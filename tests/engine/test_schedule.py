@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from smallloss.engine.recipe import Recipe
-from smallloss.engine.schedule import learning_rates
+from smallloss.engine.schedule import learning_rates, lookahead_memory
 
 PAPER = Recipe(milestones=(0.3, 0.6, 0.8), factor=0.02)
 SCHEDULES = ["constant", "multistep", "cosine", "triangular", "trapezoid", "linear"]
@@ -56,6 +56,22 @@ def test_shapes_by_hand():
     level = np.where(t < 0.05, t / 0.05, np.where(t < 0.7, 1, (1 - t) / 0.3))
     np.testing.assert_allclose(one("trapezoid", 1.0, 1000), level, rtol=1e-5)
     np.testing.assert_allclose(one("linear", 1.0, 1000), np.where(t < 0.3, 1, (1 - t) / 0.7), rtol=1e-5)
+
+
+def test_a_triangle_with_a_floor_by_hand():
+    """From .2 to 1 at 20 % of ten steps, then down to .07: in the middles of its steps."""
+    found = rates(PAPER, 10, epochs=1, schedule="triangular", lr=1.0, lr_start=0.2, lr_end=0.07)
+    by_hand = [0.4, 0.8] + [1 - 0.93 * (k + 0.5) / 8 for k in range(8)]
+    np.testing.assert_allclose(found, by_hand, rtol=1e-6)
+
+
+def test_what_lookahead_remembers_by_hand():
+    """Every third of 2 x 4 steps and the last: .95^3 (k / 8)^3; in a longer epoch the steps taken count."""
+    recipe = replace(PAPER, epochs=2, lookahead=3)
+    found = np.concatenate([lookahead_memory(recipe, epoch, 4, done) for epoch, done in ((0, 0), (1, 4))])
+    due = {3: 0.857375 * (3 / 8) ** 3, 6: 0.857375 * (6 / 8) ** 3, 8: 0.857375}
+    np.testing.assert_allclose(found, [due.get(k, -1) for k in range(1, 9)], rtol=1e-6)
+    assert np.flatnonzero(lookahead_memory(replace(recipe, epochs=3), 1, 4, 5) >= 0).tolist() == [0, 3]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -127,6 +127,45 @@ def test_drawn_views_cover_their_range_and_no_more():
     assert not draw_views(Draws(0), Augmentation(flip=False), "x", [0], index, index).flip.any()
 
 
+def test_flips_by_turns():
+    """Half begin mirrored, and then each changes with every epoch."""
+    key = torch.arange(1000)
+    epochs = [draw_views(Draws(0), Augmentation(alternate=True), "x", [t], key, key).flip for t in range(3)]
+    assert 400 < int(epochs[0].sum()) < 600
+    assert torch.equal(epochs[1], ~epochs[0])
+    assert torch.equal(epochs[2], epochs[0])
+
+
+@pytest.mark.parametrize("size", [(6, 9), (5, 5), (32, 32)], ids=str)
+def test_a_square_is_left_out_whole_and_anywhere(size):
+    dataset, how = pictures(*size, n=400), Augmentation(0, "zero", 1, flip=False, cutout=0.4)
+    side = round(0.4 * min(size))
+    views = draw_views(Draws(0), how, "x", [0], torch.arange(400), torch.arange(400))
+    inputs = Inputs(dataset, CPU, how, resident=True)
+    gone = (inputs.see(views) == 0).all(1)
+    assert set(gone.sum((1, 2)).tolist()) == {side * side}
+    firsts = {(int(one.any(1).nonzero()[0]), int(one.any(0).nonzero()[0])) for one in gone}
+    rows, columns = ({first[axis] for first in firsts} for axis in (0, 1))
+    assert (rows, columns) == (set(range(size[0] - side + 1)), set(range(size[1] - side + 1)))
+    seen = inputs.see(views)[~gone[:, None].expand(-1, 3, -1, -1)]
+    assert torch.equal(seen, inputs.see(inputs.plain(np.arange(400)))[~gone[:, None].expand(-1, 3, -1, -1)])
+
+
+def test_views_that_are_scored_have_no_holes_and_no_strong_changes():
+    weak = Augmentation(cutout=0.5, strong=True).weak
+    assert len(draw_views(Draws(0), weak, "x", [0], torch.arange(3), torch.arange(3)).tables) == 4
+
+
+def test_strong_views_do_not_depend_on_where_pictures_live():
+    dataset, how = pictures(8, 8), Augmentation(2, "reflect", 5, cutout=0.4, strong=True)
+    views = draw_views(Draws(0), how, "x", [0], torch.arange(20), torch.arange(20).flip(0))
+    resident, streaming = (Inputs(dataset, CPU, how, resident=choice) for choice in (True, False))
+    seen = resident.see(views)
+    assert torch.equal(seen, streaming.see(views, next(streaming.load([views.index.numpy()]))))
+    assert seen.is_contiguous(memory_format=torch.channels_last)
+    assert views.map(lambda *both: torch.cat(both), views).amounts.shape == (40, 8)
+
+
 def test_a_view_belongs_to_its_key_not_to_its_place():
     key = torch.arange(100)
     order = Draws(1).permutations("order", [0], 100)[0]

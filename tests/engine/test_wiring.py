@@ -16,8 +16,10 @@ from smallloss.engine.objective import Batch
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.schedule import learning_rates
 from smallloss.engine.stage import Stage
+from smallloss.engine.views import PLAIN, Inputs
 from smallloss.errors import InputError
 from smallloss.methods.supervised import Supervised
+from smallloss.models.quick_convnet import QuickConvNet, whitening_filters
 
 RECIPE = Recipe(epochs=4, batch=32, lr=0.1, schedule="constant", pad=1, crop_offsets=3)  # of 80: 3 steps an epoch
 
@@ -177,6 +179,43 @@ def test_statistics_of_an_average_are_copied_or_taken_afresh(how, make_task, mak
     assert torch.equal(buffers(average.network), buffers(network)) == (how == "copy")
     counted = [int(norm.num_batches_tracked) for norm in batchnorms(average.network.module)]
     assert counted == [12 if how == "copy" else 1] * 3
+
+
+def test_every_network_is_looked_ahead_of(make_task, make_net):
+    """After the very last step the weights are their average: a network trained on alone would be another."""
+    stage = build(make_task(), replace(RECIPE, lookahead=2), make_net(), make_net(seed=1))
+    stage.fit()
+    for network, ahead in zip(stage.networks, stage.lookaheads, strict=True):
+        state = network.state()
+        assert all(torch.equal(state[name], average) for name, average in ahead.average.items())
+
+
+# --- the first layer of some, and mirror images ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["resident", "streaming"])
+def test_a_whitening_layer_is_that_of_what_is_learnt_from(path, make_task):
+    """As it is seen plainly: not of what is held out. The average has it too."""
+    task = make_task(path=path)
+    net = QuickConvNet(3, (3, 8, 8), (4,))
+    stage = build(task, replace(RECIPE, ema=0.9), net)
+    inputs = Inputs(task.dataset, task.device, PLAIN, resident=True)
+    expected = whitening_filters(inputs.see(inputs.plain(task.train)))
+    for module in (net, stage.averages[0].network.module):
+        torch.testing.assert_close(module.filters, expected)
+
+
+@pytest.mark.parametrize("flip", [True, False])
+def test_mirror_images_are_judged_where_pictures_are_mirrored(flip, make_task, make_net, tiny):
+    """The mean of both predictions, as they are trained and as they are left."""
+    task = make_task(dataset=replace(tiny, flip=flip))
+    stage = build(task, replace(RECIPE, mirror=True), make_net())
+    rows, (network,) = np.arange(5), stage.networks
+    x = stage.inputs.see(stage.inputs.plain(rows))
+    network.module.eval()
+    plain, mirrored = (network(seen).softmax(1).detach() for seen in (x, x.flip(3)))
+    torch.testing.assert_close(stage.probabilities(rows), (plain + mirrored) / 2 if flip else plain)
+    torch.testing.assert_close(stage.fit().network.module(x).softmax(1), stage.probabilities(rows))
 
 
 # --- BatchNorm -----------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from smallloss.methods import (
     jocor,
     mentornet,
     plain_mixmatch,
+    rsl_flight,
     ssr,
     truncated_lq,
 )  # fmt: skip
@@ -35,8 +36,12 @@ def settings(**changes: Any) -> Settings:
     recipes = {"stage1": RECIPE, "rsl": RECIPE, "rsl_wm": replace(RECIPE, epochs=5, batch=8, ema=0.9)}
     adam = replace(RECIPE, optimiser="adam", lr=0.01, epochs=6)
     recipes |= {"jocor": adam, "elr": replace(RECIPE, epochs=6), "incv": adam, "incv_fold": replace(RECIPE, epochs=2)}
+    recipes["rsl_flight"] = replace(
+        RECIPE, epochs=8, lr=0.3, momentum=0.8, norm_rate=4, weight_decay=1e-3, lr_start=0.2, lr_end=0.07,
+        label_smoothing=0.1, lookahead=2, alternate_flip=True, cutout=0.25, strong=True, mirror=True,
+    )  # fmt: skip
     own = {"mixmatch": how, "co_teaching": co_teaching.Own(), "elr": elr.Own(), "jocor": jocor.Own(agreement=0.5),
-           "incv": incv.Own(rounds=2)}  # fmt: skip
+           "incv": incv.Own(rounds=2), "rsl_flight": rsl_flight.Own(begin=0.3, look_every=2)}  # fmt: skip
     recipes |= {"f_correction": RECIPE, "l_dmi": replace(RECIPE, lr=1e-3), "truncated_lq": replace(RECIPE, epochs=8)}
     recipes |= {"d2l": replace(RECIPE, epochs=8, batch=16, lr=0.2, schedule="constant")}
     own |= {"d2l": d2l.Own(begin=0.0, window=2, neighbours=5), "f_correction": f_correction.Own(transition="anchors"),
@@ -46,7 +51,8 @@ def settings(**changes: Any) -> Settings:
             "plain_mixmatch": plain_mixmatch.Own()}  # fmt: skip
     recipes |= dict.fromkeys(["aum", "aum_margins", "dividemix", "ssr"], replace(RECIPE, epochs=4))
     own |= {"aum": aum.Own(), "dividemix": dividemix.Own(warm_up=2), "ssr": ssr.Own()}
-    small = Settings("test", "small-convnet", recipes=recipes, own=own)
+    nets = {"rsl_flight": ("quick-small:4-8", recipes["rsl_flight"])}
+    small = Settings("test", "small-convnet", recipes=recipes, own=own, nets=nets)
     return small.changed(changes)
 
 

@@ -83,10 +83,10 @@ def test_a_module_of_the_users_own_is_not_shared_between_stages(make_task, make_
 def test_both_networks_are_tried_before_anything_is_trained(make_task, make_net):
     for wrong in ({"net": torch.nn.Flatten()}, {"final_net": torch.nn.Flatten()}, {"final_net": torch.nn.Flatten}):
         with pytest.raises(InputError, match=r"returns the shape \(1, 192\)"):
-            try_nets(make_task(), replace(settings(), **wrong))
+            try_nets(make_task(), replace(settings(), **wrong), "rsl")
     net = make_net()
     before = {name: value.clone() for name, value in net.state_dict().items()}
-    try_nets(make_task(), replace(settings(), final_net=net))
+    try_nets(make_task(), replace(settings(), final_net=net), "rsl")
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
 
 

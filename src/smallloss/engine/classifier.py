@@ -23,9 +23,10 @@ from smallloss.engine.scoring import probabilities
 from smallloss.engine.views import PLAIN, Inputs
 from smallloss.errors import InputError
 from smallloss.files import write_bytes
-from smallloss.models import build, names
+from smallloss.models import build
 from smallloss.models.backbone import Backbone, load_backbone, name_of
 from smallloss.models.ensemble import Ensemble
+from smallloss.models.registry import is_known
 
 MODEL = "model.safetensors"
 
@@ -108,7 +109,7 @@ class Classifier:
         weights = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in self._network.tensors().items()}
         facts = {"net": self.net, **self.seen.to_dict()}
         if isinstance(self.network, Ensemble):
-            facts["networks"] = len(self.network.members)
+            facts |= {"networks": len(self.network.members), "mirror": self.network.mirror}
         if self._backbone is not None:
             facts["backbone"] = name_of(self._backbone)
             facts["backbone_is_own"] = not isinstance(self._backbone, str)  # an object, which no name brings back
@@ -124,14 +125,14 @@ def load_classifier(run: str | Path, *, net: Any = None, backbone: Any = None, d
     """
     path = Path(run) / MODEL if Path(run).is_dir() else Path(run)
     facts, seen, weights = _read(path)
-    if net is None and facts["net"] not in names():
+    if net is None and not is_known(facts["net"]):
         raise InputError(
             f"The network of {path} is one of your own, {facts['net']}: load it in Python, "
             "sl.load_classifier(run, net=...), with the module or the function that the run was given."
         )
     own = facts["net"] if net is None else net
     modules = [build(own, classes=len(seen.classes), in_shape=seen.in_shape) for _ in range(facts.get("networks", 1))]
-    module = Ensemble(modules) if "networks" in facts else modules[0]
+    module = Ensemble(modules, mirror=facts.get("mirror", False)) if "networks" in facts else modules[0]
     try:
         module.load_state_dict(weights)
     except RuntimeError as error:

@@ -123,12 +123,10 @@ def named(name: str, T: Any, n: int, classes: int, device: torch.device) -> Loss
     """A loss that plain training of n examples can descend; those of T must have it."""
     if name == "elr":
         return ELR(n, classes, device=device)
-    simple: Any = {"mae": mae, "lq": lq}.get(name)
-    if simple is not None:
-        return lambda logits, labels, _: simple(logits, labels)
     if name in BY_T:
         return by_transition(name, T, device)
-    return lambda logits, labels, _: cross_entropy(logits, labels, reduction="none")
+    simple: Any = {"mae": mae, "lq": lq}[name]
+    return lambda logits, labels, _: simple(logits, labels)
 
 
 def by_transition(name: str, T: Any, device: torch.device) -> Loss:

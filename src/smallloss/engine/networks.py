@@ -48,11 +48,12 @@ class Network:
         return dict(self.module.named_buffers()) | self.tensors()
 
 
-def ensemble(networks: Sequence[Network]) -> Network:
-    """Networks that judge together as one; it has their very weights, not copies."""
-    if len(networks) == 1:
+def ensemble(networks: Sequence[Network], *, mirror: bool = False) -> Network:
+    """Networks that judge together as one, of mirror images too if asked; it has their very weights, not copies."""
+    if len(networks) == 1 and not mirror:
         return networks[0]
-    return Network(Ensemble(network.module for network in networks), networks[0].device, half=networks[0].half)
+    module = Ensemble((network.module for network in networks), mirror=mirror)
+    return Network(module, networks[0].device, half=networks[0].half)
 
 
 def _own_buffers(module: nn.Module) -> None:
@@ -101,6 +102,26 @@ class WeightAverage:
             averaged.copy_(live)
 
 
+class Lookahead:
+    """Every k steps the weights are set to a running average of themselves (Zhang et al. 2019), inside the step."""
+
+    def __init__(self, network: Network) -> None:
+        # BatchNorm's statistics with them: they belong to the weights.
+        state = {name: tensor for name, tensor in network.state().items() if tensor.is_floating_point()}
+        self.average = {name: tensor.detach().clone() for name, tensor in state.items()}
+        self._pairs = [(self.average[name], tensor.detach()) for name, tensor in state.items()]
+
+    @torch.no_grad()
+    def update(self, memory: Tensor) -> None:
+        """v̄ ← v̄ + (1 − memory)(v − v̄), and then v ← v̄; neither where it is below 0. No value is looked at by the
+        host, so that the step can be captured."""
+        due = memory >= 0
+        factor = torch.where(due, 1 - memory, 0.0)
+        for average, live in self._pairs:
+            average.lerp_(live, factor.to(live.dtype))
+            live.copy_(torch.where(due, average, live))
+
+
 @torch.no_grad()
 def recompute_batchnorm(network: Network, batches: Iterable[Tensor]) -> None:
     """Take BatchNorm statistics afresh: those of the live network belong to other weights.
@@ -146,16 +167,32 @@ def may_draw(module: nn.Module) -> bool:
     return not type(module).__module__.startswith("smallloss.")
 
 
-def build_optimiser(parameters: Iterable[Tensor], recipe: Recipe, rate: Tensor) -> torch.optim.Optimizer:
+def norm_biases(networks: Iterable[Network]) -> list[Tensor]:
+    """What learns by the rate of its own that a recipe may have for them."""
+    return [norm.bias for network in networks for norm in batchnorms(network.module) if norm.bias is not None]
+
+
+def build_optimiser(
+    parameters: Iterable[Tensor], recipe: Recipe, rate: Tensor, biases: Iterable[Tensor] = ()
+) -> torch.optim.Optimizer:
     """SGD, or Adam with decoupled decay (MixMatch's v <- v (1 - wd lr)). The rate is a tensor, so that a
     captured step reads it anew each time; the state exists from the start, so that it can be put back. Where the
-    decay comes last in a step, it is left to `shrink`."""
+    decay comes last in a step, it is left to `shrink`. `biases` are those of BatchNorm."""
     parameters = [p for p in parameters if p.requires_grad]
-    decayed = [p for p in parameters if recipe.decay_on == "all" or p.ndim > 1]
-    spared = [p for p in parameters if recipe.decay_on != "all" and p.ndim <= 1]
-    own, shrink = (0.0, recipe.weight_decay) if recipe.decay_last else (recipe.weight_decay, 0.0)
-    groups = [{"params": decayed, "weight_decay": own, "shrink": shrink}]
-    groups += [{"params": spared, "weight_decay": 0.0, "shrink": 0.0}] if spared else []
+    quick = {id(bias) for bias in biases} if recipe.norm_rate != 1 else set()
+
+    def group(of: Iterable[Tensor], decay: float, times: float = 1.0) -> dict[str, Any]:
+        own, shrink = (0.0, decay) if recipe.decay_last else (decay, 0.0)
+        return {"params": [*of], "lr": rate * times, "times": times, "weight_decay": own, "shrink": shrink}
+
+    decays = {id(p) for p in parameters if recipe.decay_on == "all" or p.ndim > 1}
+    decayed = [p for p in parameters if id(p) in decays - quick]
+    spared = [p for p in parameters if id(p) not in decays | quick]
+    groups = [group(decayed, recipe.weight_decay)]
+    groups += [group(spared, 0.0)] if spared else []
+    if quick:
+        decay = recipe.weight_decay / recipe.norm_rate if recipe.decay_on == "all" else 0.0
+        groups.append(group((p for p in parameters if id(p) in quick), decay, recipe.norm_rate))
     on_gpu = rate.device.type == "cuda"
     fast: dict[str, Any] = {"fused": True} if on_gpu else {"foreach": False}
     if recipe.optimiser == "sgd":
@@ -173,6 +210,12 @@ def build_optimiser(parameters: Iterable[Tensor], recipe: Recipe, rate: Tensor) 
                 "exp_avg_sq": torch.zeros_like(parameter),
             }
     return optimiser
+
+
+def set_rate(optimiser: torch.optim.Optimizer, rate: Tensor) -> None:
+    """For the next step, on the device."""
+    for group in optimiser.param_groups:
+        group["lr"].copy_(rate * group["times"])
 
 
 @torch.no_grad()

@@ -51,8 +51,7 @@ class Plan:
     def joined(self, more: Views) -> "Plan":
         """With more examples at the end of each step's first view."""
         name, views = next(iter(self.views.items()))
-        both = [torch.cat(pair, 1) for pair in zip(views.tables, more.tables, strict=True)]
-        return replace(self, views=self.views | {name: Views(*both)})
+        return replace(self, views=self.views | {name: views.map(lambda *both: torch.cat(both, 1), more)})
 
 
 @dataclass

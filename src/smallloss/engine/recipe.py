@@ -23,6 +23,9 @@ class Recipe(Knobs):
     lr: float = knob(0.1, "Peak learning rate.", above=0)
     momentum: float = knob(0.9, "Momentum of SGD.", least=0, below=1)
     nesterov: bool = knob(False, "Nesterov momentum, of SGD.")
+    norm_rate: float = knob(
+        1.0, "Times `lr`, for the biases of BatchNorm, which decay as fast as the rest all the same.", above=0
+    )
     weight_decay: float = knob(5e-4, "Weight decay; features have a rule of their own (see Presets).", least=0)
     decay_on: str = knob("all", "What decays: every parameter, or no biases and norms.", choices=("all", "kernels"))
     decay_last: bool = knob(
@@ -39,7 +42,15 @@ class Recipe(Knobs):
         values="rising, between 0 and 1",
     )
     factor: float = knob(0.02, "What `multistep` multiplies it by at each.", above=0)
+    lr_start: float = knob(0.0, "Share of `lr` that `triangular` begins with.", least=0, most=1)
+    lr_end: float = knob(0.0, "Share of `lr` that `triangular` ends with.", least=0, most=1)
     warmup_steps: int = knob(0, "Steps over which it first rises from 0.", least=0)
+    label_smoothing: float = knob(
+        0.0,
+        "Share of a label that all classes get alike, in plain cross entropy.",
+        least=0,
+        below=1,
+    )
     batchnorm_momentum: float = knob(0.1, "For layers that still have PyTorch's default of 0.1.", above=0, most=1)
     ema: float | None = knob(
         None, "Decay of an average of the weights, which then scores and predicts.", least=0, below=1
@@ -52,6 +63,11 @@ class Recipe(Knobs):
     ema_warmup: bool = knob(
         False, "Average over the last tenth of the steps, while that is shorter than the memory of `ema`."
     )
+    lookahead: int | None = knob(
+        None,
+        "Steps between two at which the weights become their running average.",
+        least=1,
+    )
     pad: int = knob(4, "Pixels around a picture before a random crop.", least=0)
     padding: str = knob("zero", "What these pixels hold.", choices=("zero", "reflect"))
     crop_offsets: int | None = knob(
@@ -59,6 +75,15 @@ class Recipe(Knobs):
         "Crop positions along a side: all, or all but the last as in the authors' MixMatch.",
         values="2 `pad` + 1 or 2 `pad`; `none` is the first",
     )
+    alternate_flip: bool = knob(False, "Mirror each picture in every other epoch, not by a draw.")
+    cutout: float = knob(
+        0.0,
+        "Side of a square left out of what is trained on, as a share of the picture's.",
+        least=0,
+        below=1,
+    )
+    strong: bool = knob(False, "Also turn, scale, shear, shift and recolour what is trained on.")
+    mirror: bool = knob(False, "Judge by the picture and its mirror image, where pictures are mirrored.")
     scoring: str = knob(
         "plain",
         "What is scored: the plain picture, or one random crop and flip.",
@@ -97,4 +122,6 @@ class Recipe(Knobs):
 
     def augmentation(self, *, flip: bool) -> Augmentation:
         assert self.crop_offsets is not None
-        return Augmentation(self.pad, self.padding, self.crop_offsets, flip)
+        return Augmentation(
+            self.pad, self.padding, self.crop_offsets, flip, self.alternate_flip, self.cutout, self.strong
+        )

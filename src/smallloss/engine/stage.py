@@ -14,6 +14,7 @@ from smallloss.data.dataset import Dataset
 from smallloss.engine import checkpoint, device
 from smallloss.engine.device import StepLimits, less_data, room
 from smallloss.engine.networks import (
+    Lookahead,
     Network,
     WeightAverage,
     ensemble,
@@ -28,9 +29,11 @@ from smallloss.engine.scoring import Scores, features, predict, probabilities, s
 from smallloss.engine.stepper import Stepper
 from smallloss.engine.task import Check, Task
 from smallloss.engine.views import Inputs, draw_views
+from smallloss.models.quick_convnet import QuickConvNet
 from smallloss.words import percent, stage_words
 
 _FRESH_STATISTICS_BATCHES = 32
+_WHITENED_PIXELS = 5_000_000  # as many pictures as have that many: 4,882 of 32 x 32
 _TEN = 10  # last epochs, whose mean accuracy is reported where nothing validates
 
 
@@ -88,15 +91,20 @@ class Stage:
             self.inputs = task.inputs(task.dataset, objective.augmentation)
             for module in modules:
                 set_batchnorm_momentum(module, recipe.batchnorm_momentum)
+                self._whiten(module)
             compiled = recipe.compile and task.device.type == "cuda"
             self.networks = [Network(module, task.device, compiled=compiled, half=half) for module in modules]
             judges = self.networks[: objective.networks]
             self.averages = [] if recipe.ema is None else [
                 WeightAverage(network, recipe.ema, warmup=recipe.ema_warmup, compiled=compiled) for network in judges
             ]  # fmt: skip
-            self.stepper = Stepper(objective, self.networks, self.averages, self.inputs, random=self._random)
+            self.lookaheads = [] if recipe.lookahead is None else [Lookahead(network) for network in self.networks]
+            self.stepper = Stepper(
+                objective, self.networks, self.averages, self.inputs, lookaheads=self.lookaheads, random=self._random
+            )
         self.judges = [network.teacher for network in judges]
-        self.network = ensemble(self.judges) if objective.judges == "mean" else self.judges[0]
+        speaking = self.judges if objective.judges == "mean" else self.judges[:1]
+        self.network = ensemble(speaking, mirror=recipe.mirror and task.dataset.flip)
         self.record = range(recipe.epochs if ledger is not None else 0) if record is None else record
         self.history: list[dict[str, Any]] = []
         self._limits = StepLimits(
@@ -104,6 +112,15 @@ class Stage:
         )
         self._check_inputs: dict[int, Inputs] = {}
         self._saved_at = 0.0
+
+    def _whiten(self, module: nn.Module) -> None:
+        """Some networks take their first layer from what is learnt from, as it is seen; its labels do not count."""
+        if not isinstance(module, QuickConvNet):
+            return
+        train, some = self.task.train, max(2, _WHITENED_PIXELS // int(np.prod(self.inputs.size)))
+        drawn = self.task.draws.permutations("whitening", [0], len(train))[0][:some].cpu().numpy()
+        views = self.inputs.plain(np.sort(train[drawn]))
+        module.whiten(next(self.inputs.stream([views])))
 
     def fit(self) -> Fitted:
         """Train to the last epoch, from the last checkpoint if there is one."""
@@ -176,12 +193,14 @@ class Stage:
         rows = views.index
         if self.recipe.scoring == "augmented" and self.inputs.pictures:
             purpose = f"{self.name}/scoring"
-            views = draw_views(self.task.draws, self.objective.augmentation, purpose, [epoch], rows, rows)
+            views = draw_views(self.task.draws, self.objective.augmentation.weak, purpose, [epoch], rows, rows)
         return score(self._judge_of(network), self.inputs, views, self.task.labels[rows])
 
-    def probabilities(self, index: np.ndarray, network: int | None = None) -> Tensor:
-        """The whole output for some rows, plainly viewed; by those who judge, or by one network of several."""
-        return probabilities(self._judge_of(network), self.inputs, self.inputs.plain(index))
+    def probabilities(self, index: np.ndarray, network: int | None = None, *, mirror: bool = False) -> Tensor:
+        """The whole output for some rows, plainly viewed; by those who judge, or by one network of several. `mirror`:
+        the mean of that and of what is said of the mirror image, where pictures are mirrored."""
+        judge = ensemble([self._judge_of(network)], mirror=mirror and self.task.dataset.flip)
+        return probabilities(judge, self.inputs, self.inputs.plain(index))
 
     def features(self, index: np.ndarray, network: int = 0) -> Tensor:
         """What the last layer of one network is given of some rows, plainly viewed."""
@@ -230,6 +249,7 @@ class Stage:
     def _tensors(self) -> dict[str, Tensor]:
         named = {f"network{i}": network.state() for i, network in enumerate(self.networks)}
         named |= {f"average{i}": average.network.state() for i, average in enumerate(self.averages)}
+        named |= {f"lookahead{i}": one.average for i, one in enumerate(self.lookaheads)}
         named |= {name: optimiser_tensors(optimiser) for name, optimiser in self.stepper.optimisers.items()}
         return {f"{part}.{name}": tensor for part, tensors in named.items() for name, tensor in tensors.items()}
 

@@ -11,11 +11,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from smallloss.engine.networks import Network, WeightAverage, build_optimiser, shrink
+from smallloss.engine.networks import (
+    Lookahead,
+    Network,
+    WeightAverage,
+    build_optimiser,
+    norm_biases,
+    set_rate,
+    shrink,
+)
 from smallloss.engine.objective import Batch, Objective, Plan
-from smallloss.engine.schedule import learning_rates
+from smallloss.engine.schedule import learning_rates, lookahead_memory
 from smallloss.engine.views import Inputs
 
+_MEMORY = "memory of lookahead"  # the table of a plan that holds it
 _WARM_UP_STEPS = 3  # autotuning, lazy allocations and compilation must all lie before the capture
 
 
@@ -29,14 +38,16 @@ class Stepper:
         averages: Sequence[WeightAverage],
         inputs: Inputs,
         *,
+        lookaheads: Sequence[Lookahead] = (),
         random: bool = False,
     ) -> None:
         device = inputs.device
         self.objective, self.networks, self.averages, self.inputs = objective, networks, averages, inputs
+        self.lookaheads = lookaheads
         self.groups = objective.groups(networks)
-        self.rates = {name: torch.tensor(group.recipe.lr, device=device) for name, group in self.groups.items()}
+        biases = norm_biases(networks)
         self.optimisers = {
-            name: build_optimiser(group.parameters, group.recipe, self.rates[name])
+            name: build_optimiser(group.parameters, group.recipe, torch.tensor(group.recipe.lr, device=device), biases)
             for name, group in self.groups.items()
         }
         self.capture = inputs.resident and device.type == "cuda"
@@ -58,14 +69,14 @@ class Stepper:
         """
         plans, done = list(self.objective.plan(epoch)), int(self.clock)
         steps, start = sum(plan.steps for plan in plans), 0
-        rates = {
-            _rate(name): torch.from_numpy(learning_rates(group.recipe, epoch, steps, done)).to(self.inputs.device)
-            for name, group in self.groups.items()
-        }
+        tables = {_rate(name): learning_rates(group.recipe, epoch, steps, done) for name, group in self.groups.items()}
+        if self.lookaheads:
+            tables[_MEMORY] = lookahead_memory(self.objective.recipe, epoch, steps, done)
+        placed = {name: torch.from_numpy(table).to(self.inputs.device) for name, table in tables.items()}
         self.loss_sum.zero_()
         for plan in plans:
             stop = start + plan.steps
-            self.run(plan.beside(**{name: table[start:stop] for name, table in rates.items()}), everything)
+            self.run(plan.beside(**{name: table[start:stop] for name, table in placed.items()}), everything)
             start = stop
         return steps
 
@@ -134,8 +145,10 @@ class Stepper:
         loss.backward()
         stepping = [name for name in self.optimisers if self.plan.updates is None or name in self.plan.updates]
         for name in stepping:
-            self.rates[name].copy_(batch[_rate(name)])
+            set_rate(self.optimisers[name], batch[_rate(name)])
             self.optimisers[name].step()
+        for lookahead in self.lookaheads:
+            lookahead.update(batch[_MEMORY])
         for average in self.averages:
             average.update(self.clock)
         for name in stepping:

@@ -1,7 +1,7 @@
-"""Where inputs live and how they are seen: per-example crop and flip, on the device that trains."""
+"""Where inputs live and how they are seen: crop, flip and more, example by example, on the device that trains."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 
 import numpy as np
@@ -10,19 +10,28 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from smallloss.data.dataset import Dataset
+from smallloss.engine import strong
 from smallloss.engine.draws import Draws
 from smallloss.errors import InputError
 
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Zero- or reflect-pad, crop back to size, mirror. `offsets` of 8 is the authors'
-    MixMatch loader, which never reaches the last crop position; 9 is every position of a 4-pixel pad."""
+    """Zero- or reflect-pad, crop back to size, mirror; then strong changes, and a square left out. `offsets` of 8 is
+    the authors' MixMatch loader, which never reaches the last crop position; 9 is every position of a 4-pixel pad."""
 
     pad: int = 4
     padding: str = "zero"
     offsets: int = 9
     flip: bool = True
+    alternate: bool = False  # flip by turns
+    cutout: float = 0.0  # of the shorter side
+    strong: bool = False
+
+    @property
+    def weak(self) -> "Augmentation":
+        """Crop and mirror alone."""
+        return replace(self, cutout=0.0, strong=False)
 
     def require_room(self, size: tuple[int, int]) -> None:
         """A picture can be reflected by less than its own side."""
@@ -44,28 +53,48 @@ class Views:
     dy: Tensor
     dx: Tensor
     flip: Tensor
+    hole: Tensor | None = None  # [steps, batch, 2] in 0..1: where a square is left out, down and across
+    amounts: Tensor | None = None  # [steps, batch, 8] of strong changes
 
     def __len__(self) -> int:
         return len(self.index)
 
     @property
+    def _all(self) -> tuple[Tensor | None, ...]:
+        return self.index, self.dy, self.dx, self.flip, self.hole, self.amounts
+
+    @property
     def tables(self) -> tuple[Tensor, ...]:
-        return self.index, self.dy, self.dx, self.flip
+        """Those that there are."""
+        return tuple(table for table in self._all if table is not None)
 
     def __getitem__(self, rows: slice) -> "Views":
         return self.map(lambda table: table[rows])
 
-    def map(self, change: Callable[[Tensor], Tensor]) -> "Views":
-        return Views(*map(change, self.tables))
+    def map(self, change: Callable[..., Tensor], *others: "Views") -> "Views":
+        """Each table changed, together with those of others that have the same."""
+        each = zip(self._all, *(other._all for other in others), strict=True)
+        return Views(*(None if tables[0] is None else change(*tables) for tables in each))  # type: ignore[arg-type]
 
 
 def draw_views(draws: Draws, how: Augmentation, purpose: str, times: list[int], key: Tensor, index: Tensor) -> Views:
-    """A crop and a flip for every entry of `index`; `key` is what the draw depends on: the example's own
+    """A crop, a flip and more for every entry of `index`; `key` is what the draw depends on: the example's own
     index where it is seen once an epoch, the slot in the batch where it may be drawn several times a step."""
     dy = draws.below(how.offsets, purpose + "/dy", times, key).view_as(index)
     dx = draws.below(how.offsets, purpose + "/dx", times, key).view_as(index)
-    flip = draws.below(2, purpose + "/flip", times, key).view_as(index) == 1
-    return Views(index, dy, dx, flip & how.flip)
+    if how.alternate:  # drawn once, and then by turns
+        turn = torch.tensor(times, device=key.device)[:, None]
+        flip = ((draws.below(2, purpose + "/flip", [0], key) + turn) % 2).view_as(index) == 1
+    else:
+        flip = draws.below(2, purpose + "/flip", times, key).view_as(index) == 1
+    hole = amounts = None
+    if how.cutout:
+        places = [draws.uniform(f"{purpose}/hole {axis}", times, key) for axis in ("down", "across")]
+        hole = torch.stack(places, -1).float().view(*index.shape, 2)
+    if how.strong:
+        drawn = strong.draw_amounts(draws, purpose, times, key)
+        amounts = drawn.view(*index.shape, drawn.shape[-1])
+    return Views(index, dy, dx, flip & how.flip, hole, amounts)
 
 
 class Inputs:
@@ -79,6 +108,7 @@ class Inputs:
         self.pictures = dataset.is_image
         self.pad = how.pad if self.pictures else 0
         self.padding = how.padding
+        self.cutout = how.cutout
         self.resident, self.workers = resident, workers
         shape = self.source.shape
         self.size = (shape[1], shape[2]) if self.pictures else (0, 0)
@@ -126,7 +156,20 @@ class Inputs:
         x = torch.where(views.flip[:, None], self.columns.flip(0), self.columns) + views.dx[:, None]
         window = stored[row[:, None, None], y[:, :, None], x[:, None, :]]
         # NHWC memory seen as NCHW: exactly torch's channels_last, no copy.
-        return (window.float() * self.scale + self.shift).permute(0, 3, 1, 2)
+        seen = (window.float() * self.scale + self.shift).permute(0, 3, 1, 2)
+        if views.amounts is not None:
+            seen = strong.changed(seen, views.amounts)
+        return seen if views.hole is None else self._with_holes(seen, views.hole)
+
+    def _with_holes(self, seen: Tensor, hole: Tensor) -> Tensor:
+        """A square of each picture, whole and somewhere in it, is as the mean of all."""
+        side = max(1, round(self.cutout * min(self.size)))
+        inside = []
+        for number, places in enumerate((self.rows, self.columns)):
+            room = len(places) - side
+            first = (hole[:, number, None] * (room + 1)).long().clamp(max=room)  # a float may round up to 1
+            inside.append((places >= first) & (places < first + side))
+        return torch.where((inside[0][:, :, None] & inside[1][:, None, :])[:, None], 0.0, seen)
 
     def stream(self, batches: Sequence[Views]) -> Iterator[Tensor]:
         """One batch after the other; what is not held here is read ahead."""

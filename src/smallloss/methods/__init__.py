@@ -5,7 +5,10 @@ A method is a module here with `def train(task, settings, noise) -> Learned`. It
 - `NAME`, what a report calls it.
 - `RECIPES`, how it trains under each preset: {"paper": Recipe(...), "fast": ..., "cpu": ...}, or in the place of one
   recipe several by name. Without, it trains as stage 1 does.
-- `Own(Knobs)`, the settings that only it has: settings.own["its name"].
+- `NETS`, under a preset a network of its own to end with, as long as nobody names one, and the recipe that goes with
+  it: {"fast": ("quick-convnet", Recipe(...))}.
+- `Own(Knobs)`, the settings that only it has: settings.own["its name"]; `OWN`, where a preset has others than the
+  usual: {"cpu": Own(...)}.
 - `NEEDS`, what must be known of the noise: "noise rate" (if left out), "matrix" or None.
 - `COSTS`, in words: `smallloss methods` lists them all, each with the first line of its file.
 - `refuse(settings)`, where it cannot take them all: that is asked before anything is trained.

@@ -18,8 +18,8 @@ from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.engine.task import Task
 from smallloss.engine.views import Views, draw_views
-from smallloss.errors import TooFewError
 from smallloss.knobs import Knobs, knob
+from smallloss.methods.small_loss import learnt
 
 _FEWEST_STEPS = 50  # of an epoch that follows the data: a second look and an average of weights need some
 
@@ -91,10 +91,7 @@ class WeightedMixMatch(Objective):
 
     def _learnt(self, selection: Drawn) -> np.ndarray:
         """The weights of D_sel, over the training part."""
-        weight = self.task.learnt(selection.weight)
-        if not (weight > 0).any():
-            raise TooFewError("Nothing was selected, so there is nothing to learn from. Lower noise_rate or beta.")
-        return weight
+        return learnt(self.task, selection.weight)
 
     def modules(self) -> list[nn.Module]:
         return [new_network(self.task, self.net, name) for name in self._of_each()]

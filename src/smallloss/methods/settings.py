@@ -30,6 +30,13 @@ FAST = Recipe(
     epochs=40, batch=256, keep_short_batch=False, nesterov=True, schedule="trapezoid", ema=0.998,
     ema_batchnorm="recompute", evaluate_every=5, checkpoint_seconds=30,
 )  # fmt: skip
+# quick-convnet's own (Jordan 2024), whose rate and decay go with the sum of a batch's losses; these, with its mean.
+QUICK = Recipe(
+    epochs=30, batch=1024, keep_short_batch=False, lr=9 / (1 + 1 / 0.15), momentum=0.85, nesterov=True, norm_rate=64,
+    weight_decay=0.012 / 9, schedule="triangular", lr_start=0.2, lr_end=0.07, label_smoothing=0.2, lookahead=5,
+    batchnorm_momentum=0.4, padding="reflect", alternate_flip=True, cutout=0.375, evaluate_every=5,
+    checkpoint_seconds=30,
+)  # fmt: skip
 # `fast` for two cores: a small net, small crops.
 CPU = Recipe(
     epochs=30, batch=64, nesterov=True, schedule="trapezoid", ema=0.98, ema_batchnorm="recompute", ema_warmup=True,
@@ -55,6 +62,8 @@ class Settings:
     criterion: Criterion = field(default_factory=Criterion)
     recipes: Mapping[str, Recipe] = field(default_factory=lambda: {STAGE1: Recipe()})
     own: Mapping[str, Any] = field(default_factory=dict)  # method -> its own `Knobs`
+    # method -> the net it ends with as long as nobody names one, and its recipe for any other
+    nets: Mapping[str, tuple[str, Recipe]] = field(default_factory=dict)
 
     def recipe(self, stage: str) -> Recipe:
         """What a stage is trained by."""
@@ -68,6 +77,14 @@ class Settings:
     def last_net(self) -> Any:
         """The net that learns from the selection."""
         return self.net if self.final_net is None else self.final_net
+
+    def final_net_of(self, method: str) -> Any:
+        """The net that a method ends with; None where that is the one that ranks."""
+        return self.nets[method][0] if method in self.nets else self.final_net
+
+    def net_of(self, method: str) -> Any:
+        """The net that a method ends with."""
+        return self.nets[method][0] if method in self.nets else self.last_net
 
     def groups(self) -> dict[str, dict[str, Knob]]:
         """The names that `--set` takes before a dot, with those that it takes after it."""
@@ -99,6 +116,9 @@ class Settings:
                 settings = replace(settings, **{head: value})
         if "net" in changes and "final_net" not in changes:
             settings = replace(settings, final_net=None)  # who names a net means it for all that is trained
+        if NETS.keys() & changes.keys():  # the recipe of another net is not for it
+            for_any = {method: recipe for method, (_, recipe) in settings.nets.items()}
+            settings = replace(settings, nets={}, recipes={**settings.recipes, **for_any})
         return replace(settings, recipes=_with(settings.recipes, inside), own=_with(settings.own, inside))
 
 
@@ -121,12 +141,15 @@ def get_preset(name: str) -> Settings:
     if name not in _PRESETS:
         raise InputError(f"There is no preset named {name!r}; the known ones are {', '.join(_PRESETS)}.")
     begun = _PRESETS[name]
-    recipes, own = dict(begun.recipes), dict(begun.own)
-    for method in methods.sound():
+    recipes, own, nets = dict(begun.recipes), dict(begun.own), dict(begun.nets)
+    for method, module in methods.sound().items():
         its_recipes, its_own = _declared(method, name)
         recipes |= its_recipes
         own |= its_own
-    return replace(begun, recipes=recipes, own=own)
+        if name in getattr(module, "NETS", {}):
+            net, with_it = module.NETS[name]
+            nets[method], recipes[method] = (net, recipes[method]), with_it
+    return replace(begun, recipes=recipes, own=own, nets=nets)
 
 
 def _declared(method: str, preset: str) -> tuple[dict[str, Recipe], dict[str, Knobs]]:
@@ -134,7 +157,7 @@ def _declared(method: str, preset: str) -> tuple[dict[str, Recipe], dict[str, Kn
     module = methods.get(method)
     said = getattr(module, "RECIPES", {}).get(preset, {})
     said = {method: said} if isinstance(said, Recipe) else said
-    own = {method: module.Own()} if hasattr(module, "Own") else {}
+    own = {method: getattr(module, "OWN", {}).get(preset) or module.Own()} if hasattr(module, "Own") else {}
     own |= {name: one for name, one in said.items() if not isinstance(one, Recipe)}
     return {name: one for name, one in said.items() if isinstance(one, Recipe)}, own
 
@@ -173,7 +196,9 @@ def settings_for(
         named |= {"net": "mlp"} | {f"{stage}.weight_decay": decay for stage in settings.recipes}
     if net is not None:
         named["net"] = net
-    changed = settings.changed(named | dict(changes or {}))
+    asked_for = named | dict(changes or {})
+    settings = settings.changed({name: asked_for[name] for name in NETS if name in asked_for})
+    changed = settings.changed({name: value for name, value in asked_for.items() if name not in NETS})
     if preset is not None or dataset is None or features:
         return changed
     asked = {*(changes or {})}

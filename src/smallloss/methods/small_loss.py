@@ -13,7 +13,7 @@ from smallloss.criterion.selection import Selection
 from smallloss.engine.objective import new_network
 from smallloss.engine.stage import Fitted, fit
 from smallloss.engine.task import Task
-from smallloss.errors import InputError
+from smallloss.errors import InputError, TooFewError
 from smallloss.methods.settings import Settings
 from smallloss.methods.supervised import Plain
 from smallloss.noise.model import NoiseModel
@@ -44,9 +44,9 @@ class Learned:
         return {stage.name: stage for stage in (*self.before, self.fitted)}
 
 
-def try_nets(task: Task, settings: Settings) -> None:
+def try_nets(task: Task, settings: Settings, method: str) -> None:
     """Refuse now a network that a later stage could not train."""
-    for net in (settings.net, settings.last_net):
+    for net in (settings.net, settings.last_net, settings.net_of(method)):
         new_network(task, net, "tried")
 
 
@@ -104,6 +104,14 @@ def choose(
     how, rows = settings.criterion, task.train if index is None else index
     how = how if beta is None else replace(how, beta=beta)
     return select_rows(task.dataset, rows, score, noise, how, task.pins)
+
+
+def learnt(task: Task, selected: np.ndarray) -> np.ndarray:
+    """Of the training part, what is learnt by its label, or by which weight: selected, or corrected by hand."""
+    found = task.learnt(selected)
+    if not found.any():
+        raise TooFewError("Nothing was selected, so there is nothing to learn from. Lower noise_rate or beta.")
+    return found
 
 
 def chosen(task: Task, settings: Settings, suspicion: np.ndarray, removed: np.ndarray) -> tuple[Selection, np.ndarray]:

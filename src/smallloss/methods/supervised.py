@@ -46,7 +46,11 @@ class Supervised(Objective):
         return draw_views(self.task.draws, self.augmentation, self.name, [epoch], rows.flatten(), rows)
 
     def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
-        return batch.mean(cross_entropy(nets[0](batch.x), batch.y, reduction="none"))
+        return batch.mean(self.cross_entropy(nets[0](batch.x), batch.y))
+
+    def cross_entropy(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Of each example, with labels as smooth as the recipe has them."""
+        return cross_entropy(logits, targets, reduction="none", label_smoothing=self.recipe.label_smoothing)
 
 
 class Plain(Supervised):
@@ -57,11 +61,14 @@ class Plain(Supervised):
 
     def __init__(self, task: Task, *given: Any, chosen: bool = False, **more: Any) -> None:
         super().__init__(task, *given, **more)
-        name = "cross_entropy" if chosen and task.loss in losses.BY_T else task.loss
-        self.descends = losses.named(name, task.transition, len(task.dataset), task.classes, task.device)
+        plain = task.loss == "cross_entropy" or (chosen and task.loss in losses.BY_T)
+        held = task.transition, len(task.dataset), task.classes, task.device
+        self.descends = None if plain else losses.named(task.loss, *held)
 
     def buffers(self) -> dict[str, Tensor]:
         return {"t": self.descends.t} if isinstance(self.descends, losses.ELR) else {}
 
     def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
+        if self.descends is None:
+            return super().loss(nets, batch)
         return batch.mean(self.descends(nets[0](batch.x), batch.y, batch.index))

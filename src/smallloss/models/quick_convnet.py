@@ -14,6 +14,7 @@ from smallloss.errors import InputError
 from smallloss.models.small import LARGEST, SHRUNK
 
 PATCH = 2
+_PIXELS = 1 << 19  # at a time
 _FLOOR = 5e-4  # added to each eigenvalue: what hardly varies is not blown up
 _NOTHING = 1e-6  # of the largest eigenvalue: less is rounding, as between the colours of a gray picture
 _LOGIT_SCALE = 1 / 9  # max-pooled features are large: without it the first steps are saturated
@@ -25,7 +26,8 @@ def whitening_filters(pictures: Tensor) -> Tensor:
     d = pictures.shape[1] * PATCH * PATCH
     second = torch.zeros(d, d, dtype=torch.float64)
     patches = 0
-    for chunk in pictures.split(512):  # in float64, and so the same on every machine but for the last bits
+    at_once = max(1, _PIXELS // pictures[0, 0].numel())
+    for chunk in pictures.split(at_once):  # in float64, and so the same on every machine but for the last bits
         seen = unfold(chunk.double().cpu(), PATCH).transpose(1, 2).reshape(-1, d)
         second += seen.T @ seen
         patches += len(seen)

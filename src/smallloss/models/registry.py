@@ -34,6 +34,11 @@ def names() -> tuple[str, ...]:
     return tuple(_NETS)
 
 
+def is_known(net: str) -> bool:
+    """Is it one of ours, with widths or without?"""
+    return net.partition(":")[0] in _NETS
+
+
 def require_known(net: Any) -> None:
     """A name is one of ours; what is no name is the user's own."""
     if isinstance(net, str):

@@ -105,7 +105,8 @@ def _net(dataset: Dataset, settings: Settings, asked: Mapping[str, Any]) -> str:
         return f"{name} (the inputs are features)"
     if name == "small-convnet" and max(dataset.in_shape[1:]) > LARGEST:
         return f"{name}, the preset's for pictures; it sees them at {SHRUNK} x {SHRUNK}, a --backbone would see more"
-    last = "" if settings.final_net is None else f"; {net_name(settings.final_net)} learns from what is kept"
+    final = settings.final_net_of(asked["method"])
+    last = "" if final is None else f"; {net_name(final)} learns from what is kept"
     return f"{name}, the preset's for pictures{last}"
 
 

@@ -61,7 +61,7 @@ def plain_settings(settings: Settings, method: str, dataset: Dataset) -> dict[st
         if name in groups_of(method):
             groups[name] = groups.get(name, {}) | one.to_dict()
     own = {} if method in settings.recipes else {method: groups.pop(method)} if method in groups else {}
-    alone = {"final_net": net_name(settings.final_net), **settings.criterion.to_dict()}
+    alone = {"final_net": net_name(settings.final_net_of(method)), **settings.criterion.to_dict()}
     plain = {"preset": settings.preset, "net": net_name(settings.net), **groups, **alone, **own}
     told = {name: _digests(net, dataset) for name, net in nets.items() if net_name(net) != net}
     return plain | ({"own_nets": told} if told else {})

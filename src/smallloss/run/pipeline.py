@@ -102,7 +102,7 @@ def _work(settings: Settings, method: str, noise: NoiseModel, asked: Mapping[str
 
 def _refuse_now(task: Task, settings: Settings, method: str, noise: NoiseModel) -> None:
     """What would be refused in training or after it; any rate does where none is known yet."""
-    try_nets(task, settings)
+    try_nets(task, settings, method)
     try_views(task, settings, method)
     methods.refuse_task(method, task, settings, noise)
     choose(task, settings, noise if noise.is_known else replace(noise, noise_rate=0.0), np.zeros(len(task.dataset)))
@@ -207,7 +207,8 @@ def accuracy_of(
         agrees = seen == validated.labels
     best, ten = (fitted.best[on], None) if validated else (None, fitted.mean_of_last_ten(on))
     judges = fitted.network.module
-    several = f"{len(judges.members)} x " if isinstance(judges, Ensemble) else ""
+    number = len(judges.members) if isinstance(judges, Ensemble) else 1
+    several = f"{number} x " if number > 1 else ""
     found = Accuracy(
         name, best, fitted.last[on], fitted.seconds, predicted == at.labels, f"{several}{net_name(learned.net)}", ten,
         agrees, called=methods.called(name),
