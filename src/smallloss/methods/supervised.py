@@ -63,12 +63,13 @@ class Plain(Supervised):
         super().__init__(task, *given, **more)
         plain = task.loss == "cross_entropy" or (chosen and task.loss in losses.BY_T)
         held = task.transition, len(task.dataset), task.classes, task.device
-        self.descends = None if plain else losses.named(task.loss, *held)
+        self.descends = self._plainly if plain else losses.named(task.loss, *held)
+
+    def _plainly(self, logits: Tensor, labels: Tensor, index: Tensor) -> Tensor:
+        return self.cross_entropy(logits, labels)
 
     def buffers(self) -> dict[str, Tensor]:
         return {"t": self.descends.t} if isinstance(self.descends, losses.ELR) else {}
 
     def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
-        if self.descends is None:
-            return super().loss(nets, batch)
         return batch.mean(self.descends(nets[0](batch.x), batch.y, batch.index))
