@@ -51,6 +51,12 @@ def refuse(settings: Settings) -> None:
         )
 
 
+def work(settings: Settings) -> dict[str, float]:
+    """Two runs on all examples, and one on most of them."""
+    margins = settings.recipe("aum_margins").epochs
+    return {"aum_0": margins, "aum_1": margins, "aum": settings.recipe("aum").epochs}
+
+
 class Margins(Supervised):
     """Learns all examples, the threshold samples as class c + 1, and adds up z_ỹ − max_{k≠ỹ} z_k as they are learnt."""
 

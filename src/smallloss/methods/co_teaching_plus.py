@@ -15,11 +15,11 @@ from smallloss.knobs import knob
 from smallloss.methods import co_teaching
 from smallloss.methods.decoupling import disagree
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, overall_rate, two_networks
+from smallloss.methods.small_loss import Learned, overall_rate, two_at_once, two_networks
 from smallloss.noise.model import NoiseModel
 
 NAME = "Co-teaching+"
-refuse = two_networks("co_teaching_plus")
+refuse, work = two_networks("co_teaching_plus"), two_at_once("co_teaching_plus")
 NEEDS = "noise rate"
 COSTS = "two networks, trained together"
 _PAPER = Recipe(optimiser="adam", lr=1e-3, weight_decay=0, schedule="linear", milestones=(0.4,), pad=0)

@@ -13,12 +13,12 @@ from smallloss.engine.stage import fit
 from smallloss.engine.task import Task
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, two_networks
+from smallloss.methods.small_loss import Learned, two_at_once, two_networks
 from smallloss.methods.supervised import Supervised
 from smallloss.noise.model import NoiseModel
 
 NAME = "Decoupling"
-refuse = two_networks("decoupling")
+refuse, work = two_networks("decoupling"), two_at_once("decoupling")
 NEEDS = None
 COSTS = "two networks, trained together"
 # The authors' own is for faces: SGD at .002, halved every 5,000 steps. This is Han et al.'s, who took it to CIFAR.

@@ -47,6 +47,11 @@ class Labelled(NamedTuple):
     weight: np.ndarray
 
 
+def work(settings: Settings) -> dict[str, float]:
+    """As RSL_WM's."""
+    return {"plain_mixmatch": 4 * settings.recipe("plain_mixmatch").epochs}
+
+
 def refuse(settings: Settings) -> None:
     rsl_wm.refuse(settings, "plain_mixmatch")
 
