@@ -113,4 +113,4 @@ def test_predicting_texts_where_no_backbone_sees_them_says_what_is_wanted(photos
     (photos / "t.csv").write_text("\n".join(["text,label", *lines]))
     run = sl.clean("t.csv", epochs=1, noise_rate=0.1)
     with pytest.raises(InputError, match=r"give \[n, \d+\].*reduced by an SVD.*predicts texts as they are"):
-        run.predict(["a good thing"])
+        run.classifier.predict(["a good thing"])

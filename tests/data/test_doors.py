@@ -49,7 +49,7 @@ class OldFrame:
 
     def __init__(self, columns, index=()):
         cells = [Series(column) for column in columns.values()]
-        self.columns, self.iloc = list(columns), SimpleNamespace(__getitem__=None)
+        self.columns = list(columns)
         self.index = SimpleNamespace(names=[name for name, _ in index] or [None], get_level_values=dict(index).get)
         self.iloc = type("ILoc", (), {"__getitem__": lambda _, where: cells[where[1]]})()
 

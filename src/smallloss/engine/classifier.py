@@ -181,7 +181,9 @@ def _wanted(X: np.ndarray, seen: Seen) -> str:
         *seen.notes,
     ]
     if seen.kind in ("text", "table"):
-        sentences.append("`smallloss predict` makes them, of a file of new ones.")
+        sentences.append(
+            "`smallloss predict` makes them, of a file of new ones; so does sl.load_run(run).predict(X), in memory."
+        )
     if seen.kind in ("text", "pictures"):
         what = "texts" if seen.kind == "text" else "pictures"
         sentences.append(f"A run with a backbone makes its features itself, and predicts {what} as they are.")
