@@ -1,6 +1,10 @@
 """What a browser would build of a page before its script runs."""
 
+import base64
+import json
+import zlib
 from html.parser import HTMLParser
+from typing import Any
 
 _VOID = {"meta", "img", "br", "hr", "input", "link", "wbr"}
 
@@ -45,3 +49,8 @@ class Reader(HTMLParser):
     def said(self) -> str:
         """What a person reads, on one line."""
         return " ".join(" ".join(self.texts).split())
+
+
+def unpacked(data: str) -> Any:
+    """What stands compressed in a page."""
+    return json.loads(zlib.decompress(base64.b64decode(data)))

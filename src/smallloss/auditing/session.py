@@ -19,10 +19,8 @@ from smallloss.auditing.taught import ranked_anew, rates_after, set_apart, what_
 from smallloss.auditing.written import (
     AGAIN,
     ANSWER,
-    COLUMNS,
     KINDS,
     RANDOM,
-    SUSPICIOUS,
     Heard,
     correction,
     read_answers,
@@ -34,7 +32,7 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import write_table
 from smallloss.errors import InputError
 from smallloss.noise.accuracy import TrueAccuracy, with_answers
-from smallloss.noise.answers import PROMISE, UNSURE, decided
+from smallloss.noise.answers import COLUMNS, PROMISE, SUSPICIOUS, UNSURE, decided
 from smallloss.noise.blocks import Needed, answers_needed, anytime
 from smallloss.noise.rates import KEPT
 from smallloss.noise.verdict import Checked, Judgement, judge, require_promise

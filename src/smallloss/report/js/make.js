@@ -1,0 +1,21 @@
+// Elements. Whatever comes from the data is only ever set as text, never as HTML.
+
+export function make(tag, attributes = {}, ...inside) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...inside);
+  return made;
+}
+
+// A name that cannot turn the words around it, whichever way it is written.
+export function apart(text) {
+  return make("bdi", {}, text);
+}
+
+export function at(id) {
+  return document.getElementById(id);
+}
+
+export function count(n) {
+  return n.toLocaleString("en");
+}
