@@ -73,6 +73,12 @@ def one(browser: Any, selector: str) -> Any:
     return browser.find_element("css selector", selector)
 
 
+def at(browser: Any, selector: str) -> Any:
+    """In the middle of the screen: the bar at its foot lies over whatever is there."""
+    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", one(browser, selector))
+    return one(browser, selector)
+
+
 def cards(browser: Any) -> list[Any]:
     return browser.find_elements("css selector", ".card")
 
@@ -179,6 +185,31 @@ def test_a_group_is_decided_but_for_some_and_undone_and_saved(browser: Any, repo
     assert {(row["given_label"], row["stratum"]) for row in rows} == {("a[/b]", "suspicious")}
     again = opened(browser, report.as_uri())
     assert one(again, "#answered").text == f"{of_class} decided"
+
+
+def test_a_loop_on_the_map_lists_what_is_in_it(browser: Any) -> None:
+    from selenium.webdriver import ActionChains
+
+    at(browser, "#map summary").click()
+    line = one(browser, "#map-line")
+    side = line.rect["width"]
+
+    def draw(width: float) -> None:
+        """A square from the left upper corner."""
+        at(browser, "#map-line")
+        loop = ActionChains(browser).move_to_element_with_offset(line, -side / 2 + 1, -side / 2 + 1).click_and_hold()
+        for x, y in ((width, 0), (0, side - 2), (-width, 0)):
+            loop.move_by_offset(int(x), int(y))
+        loop.release().perform()
+
+    draw(side - 2)
+    assert count(browser) == ALL
+    draw(side / 2)
+    assert 0 < count(browser) < ALL
+    press(browser, "a", "u")
+    assert one(browser, "#answered").text == f"{count(browser)} decided"
+    at(browser, "#reset").click()
+    assert count(browser) < ALL / 4
 
 
 def test_what_is_saved_is_read_back_by_the_audit(browser: Any, report: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import zlib
 from html.parser import HTMLParser
 from typing import Any
@@ -54,3 +55,9 @@ class Reader(HTMLParser):
 def unpacked(data: str) -> Any:
     """What stands compressed in a page."""
     return json.loads(zlib.decompress(base64.b64decode(data)))
+
+
+def bench_of(page: str) -> Any:
+    """What the workbench of a report is given."""
+    (data,) = re.findall(r'id="bench-data">([^<]+)<', page)
+    return unpacked(data)

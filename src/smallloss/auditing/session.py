@@ -184,7 +184,7 @@ def answered(folder: Path) -> Audited:
 def judged(run: Audited, state: State, heard: Heard, promise: float) -> tuple[Judgement, int]:
     """What was kept when this round began, by the answers on it; and how many more would settle it, 0 if none would."""
     blocks, known = state.blocks(KEPT), state.known
-    said = {row: right for row, right in right_or_not(run, heard.answers).items() if state.stream[-1, row] == KEPT}
+    said = _reached(blocks.rows, right_or_not(run, heard.answers), heard)
     precision = anytime(blocks, said, level=state.level, right_known=known, known=known)
     stream = state.stream[-1, run.trained_on]
     of_round = SimpleNamespace(
@@ -196,6 +196,14 @@ def judged(run: Audited, state: State, heard: Heard, promise: float) -> tuple[Ju
     more = _needed(state, said, promise).at_rate or 0
     checked = Checked(precision, sum(right is True for right in said.values()), len(said), of_class, more)
     return judge(of_round, run.noise, checked=checked, promise=promise), more
+
+
+def _reached(blocks: Sequence[np.ndarray], right: Mapping[int, bool | None], heard: Heard) -> dict[int, bool | None]:
+    """The answers in the blocks that were asked about. One that was looked at for its looks says nothing of how far the
+    questions have come, or all before it would count as left open."""
+    drawn = [any(row in right and heard.why.get(row) != SUSPICIOUS for row in rows.tolist()) for rows in blocks]
+    asked = blocks[: max((b for b, one in enumerate(drawn, start=1) if one), default=0)]
+    return {row: right[row] for rows in asked for row in rows.tolist() if row in right}
 
 
 def _needed(state: State, said: Mapping[int, bool | None], promise: float) -> Needed:

@@ -17,7 +17,8 @@ from smallloss.report.templates import environment
 from smallloss.report.workbench import FILE, workbench
 
 _MODULES = (  # each after those it imports
-    "make", "csv", "table", "filter", "decisions", "selection", "find", "sheets", "cards", "panel", "grid", "workbench",
+    "make", "csv", "table", "filter", "decisions", "selection", "find", "sheets", "cards", "panel", "grid", "plane",
+    "workbench",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from smallloss.record.run import Run
 from smallloss.report.cells import Cells, Words
 from smallloss.report.evidence import evidence
 from smallloss.report.facts import printable, shortened
+from smallloss.report.map import places
 from smallloss.report.packed import BUDGET, pack, readable, table
 from smallloss.report.sheets import sheets
 
@@ -43,6 +44,8 @@ def workbench(run: Run) -> Workbench:
         "classes": [printable(name) for name in e.classes], "cells": [defuse(as_cell(name)) for name in e.classes],
         "columns": every.columns, "evidence": {"rows": suspects.tolist(), **beside},
     }  # fmt: skip
+    if run.features is not None:
+        facts["map"] = dict(zip("xy", places(run.features, e).T.tolist(), strict=True))
     wanted = _in_order(suspects.tolist(), beside, _others(run))
     room = PAGE - len(pack(facts))
     shown = {} if data is None else _shown(run, data, wanted, room)

@@ -8,6 +8,7 @@ import { TypeAhead } from "./find.js";
 import { Grid } from "./grid.js";
 import { at, count, make } from "./make.js";
 import { Panel } from "./panel.js";
+import { Plane } from "./plane.js";
 import { Selection } from "./selection.js";
 import { Table } from "./table.js";
 
@@ -34,6 +35,8 @@ class Workbench {
       field: at("class-field"), list: at("class-list"), status: at("class-found"), names: bench.classes,
       take: (position) => this.choose(position), leave: () => this.chooseNothing(),
     });
+    at("map").hidden = !bench.map;
+    if (bench.map) this.plane = new Plane(bench.map, this.table, (rows) => this.take(rows));
     this.filters();
     this.buttons();
     this.read(true);
@@ -68,10 +71,23 @@ class Workbench {
     if (hash.includes("=")) at("work").scrollIntoView();
   }
 
+  reset() {
+    this.inside = null;
+    this.plane?.clear();
+    this.want(FIRST);
+  }
+
   want(change) {
     this.wanted = { ...this.wanted, ...change };
     history.replaceState(null, "", toAddress(this.wanted));
     this.list(true);
+  }
+
+  // What a loop on the map holds, kept ones too; null: no loop.
+  take(rows) {
+    this.inside = rows;
+    this.want(rows ? { ...FIRST, reason: ANY, decided: this.wanted.decided } : {});
+    this.say(rows ? `The loop holds ${count(rows.size)}.` : "No loop.");
   }
 
   list(fromStart) {
@@ -223,7 +239,7 @@ class Workbench {
       "decide-unsure": () => this.key("u"), "decide-other": () => this.other(), undo: () => this.undo(),
       "select-all": () => this.key("a"), "select-none": () => this.key("Escape"), cancel: () => this.chooseNothing(),
       "save-decisions": () => this.saveDecisions(), load: () => at("load-file").click(), "save-list": () => this.saveList(),
-      copy: () => this.copy(), "show-evidence": () => this.key("e"), reset: () => { this.inside = null; this.want(FIRST); },
+      copy: () => this.copy(), "show-evidence": () => this.key("e"), reset: () => this.reset(),
     };
     for (const [id, click] of Object.entries(clicks)) at(id).addEventListener("click", click);
     at("load-file").addEventListener("change", () => this.load());
