@@ -164,6 +164,7 @@ def _select(selection: "Selection", out: Any) -> None:
 
 
 _verb(verbs.audit)(_printed)
+_verb(verbs.open)(_printed)
 _verb(verbs.export)(_printed)
 _verb(verbs.predict)(_printed)
 

@@ -18,7 +18,7 @@ from smallloss.report.workbench import FILE, workbench
 
 _MODULES = (  # each after those it imports
     "make", "csv", "table", "filter", "decisions", "selection", "find", "sheets", "cards", "panel", "grid", "plane",
-    "workbench",
+    "server", "workbench",
 )  # fmt: skip
 
 
@@ -27,8 +27,9 @@ def write_page(run: Run, path: str | Path) -> Path:
     return files.write_text(path, page(run, Path(path).absolute().parent.name))
 
 
-def page(run: Run, folder: str = "RUN") -> str:
-    """The report as a text; `folder`: the name of the run's, for the commands in it.
+def page(run: Run, folder: str = "RUN", *, served: bool = False) -> str:
+    """The report as a text; `folder`: the name of the run's, for the commands in it. served: by `smallloss open`, which
+    has every picture and saves decisions.
 
     Everything in it is escaped but the plots, which hold no text of the user's.
     """
@@ -38,7 +39,9 @@ def page(run: Run, folder: str = "RUN") -> str:
     made = environment(Path(__file__).parent, pieces=facts.pieces, pair=facts.pair, decimal=facts.decimal)
     place = shlex.quote(facts.printable(folder))
     script = Markup(joined((SHARED,), *_MODULES))
-    return str(made.get_template("page.html.jinja").render(plots=plots, run=place, script=script, **_facts(run)))
+    return str(made.get_template("page.html.jinja").render(
+        plots=plots, run=place, script=script, served=served, bench=workbench(run, served=served), **_facts(run)
+    ))  # fmt: skip
 
 
 def _facts(run: Run) -> dict[str, Any]:
@@ -59,7 +62,6 @@ def _facts(run: Run) -> dict[str, Any]:
         "taken": list(shares(run.accuracies)),
         "shipped": facts.accuracy_words(run),
         "high_scores": facts.high_scores(run),
-        "bench": workbench(run),
         "decisions": FILE,
         "stages": [
             {"name": facts.called(run, stage), "curve": k % svg.CURVES, "dashes": svg.DASHES[k % len(svg.DASHES)]}

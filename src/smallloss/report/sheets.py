@@ -75,10 +75,22 @@ def thumbnail(data: Dataset, index: int, longest_side: int) -> "Image.Image | No
 
 
 def embedded(picture: "Image.Image") -> str:
-    """A picture inside the page: a PNG, exact, where that is small, else a JPEG if it is the smaller of the two."""
+    """A picture inside the page."""
+    kind, file = encoded(picture)
+    return f"data:{kind};base64,{base64.b64encode(file).decode('ascii')}"
+
+
+def picture_file(data: Dataset, row: int, longest_side: int) -> tuple[str, bytes] | None:
+    """One example as a file of its own; None where inputs are not pictures."""
+    found = thumbnail(data, row, longest_side)
+    return None if found is None else encoded(found)
+
+
+def encoded(picture: "Image.Image") -> tuple[str, bytes]:
+    """What kind of file, and it: a PNG, exact, where that is small, else a JPEG if it is the smaller of the two."""
     file, photograph = io.BytesIO(), io.BytesIO()
     picture.save(file, format="PNG")  # to optimise it takes five times as long, for a twentieth less
     if file.tell() > _PNG_BYTES and picture.mode != "RGBA":
         picture.save(photograph, format="JPEG", quality=80, optimize=True)
     kind, file = ("jpeg", photograph) if 0 < photograph.tell() < file.tell() else ("png", file)
-    return f"data:image/{kind};base64," + base64.b64encode(file.getvalue()).decode("ascii")
+    return f"image/{kind}", file.getvalue()

@@ -33,7 +33,8 @@ class Workbench(NamedTuple):
     pictures: bool
 
 
-def workbench(run: Run) -> Workbench:
+def workbench(run: Run, *, served: bool = False) -> Workbench:
+    """served: every picture can be asked for one by one."""
     e, data = run.examples, run.dataset
     every = table(run, BUDGET)
     suspects = np.flatnonzero(e.likely_wrong)
@@ -42,7 +43,7 @@ def workbench(run: Run) -> Workbench:
     facts: dict[str, Any] = {
         "run": run.key, "file": FILE, "fields": COLUMNS, "stratum": SUSPICIOUS,
         "classes": [printable(name) for name in e.classes], "cells": [defuse(as_cell(name)) for name in e.classes],
-        "columns": every.columns, "evidence": {"rows": suspects.tolist(), **beside},
+        "columns": every.columns, "evidence": {"rows": suspects.tolist(), **beside}, "served": served,
     }  # fmt: skip
     if run.features is not None:
         facts["map"] = dict(zip("xy", places(run.features, e).T.tolist(), strict=True))

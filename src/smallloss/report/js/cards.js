@@ -7,9 +7,9 @@ import { apart, make } from "./make.js";
 const SAID = { right: "label kept", none: "none of the classes", unsure: "unsure" };
 
 export class Cards {
-  // bench: what the page was given. table: its examples. decisions: what a person said of them.
-  constructor(bench, table, decisions) {
-    Object.assign(this, { bench, table, decisions, shown: bench.shown, sheets: new Sheets(bench.shown) });
+  // bench: what the page was given. table: its examples. decisions: what a person said of them. server: where there is one.
+  constructor(bench, table, decisions, server) {
+    Object.assign(this, { bench, table, decisions, server, shown: bench.shown, sheets: new Sheets(bench.shown) });
     this.places = new Map((bench.shown.rows ?? []).map((row, place) => [row, place]));
   }
 
@@ -30,10 +30,18 @@ export class Cards {
   example(row, whole = false) {
     const index = this.table.value("row", row), place = this.places.get(index);
     const words = `${this.table.shown("id", row)}, labelled ${this.table.shown("given", row)}`;
-    if (this.kind === "sheets") return place === undefined ? [] : [this.sheets.drawn(index, words)];
+    if (this.kind === "sheets") return this.picture(index, words, whole);
     if (this.kind === "cells") return place === undefined ? [] : [this.cells(this.shown.cells[place])];
     const text = this.shown.texts?.[place] ?? (this.table.has("text") ? this.table.shown("text", row) : "");
     return text ? [make("p", { class: whole ? "text whole" : "text", dir: "auto" }, ...this.marked(text, this.shown.words?.[place] ?? []))] : [];
+  }
+
+  // From its sheet; what is on none, and what is to be seen large, from the server, where there is one.
+  picture(index, words, whole) {
+    if (this.server && index !== null && (whole || !this.sheets.has(index))) {
+      return [make("img", { src: this.server.picture(index), alt: words, loading: "lazy" })];
+    }
+    return this.sheets.has(index) ? [this.sheets.drawn(index, words)] : [];
   }
 
   marked(text, words) {

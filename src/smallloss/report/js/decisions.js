@@ -43,7 +43,7 @@ export class Decisions {
     return said.length;
   }
 
-  // The rows that are as they were before.
+  // The rows that are as they were before. `kept`, where it was given, is called after each change.
   undo() {
     const step = this.past.pop() ?? [];
     for (const [row, one] of step) if (one) this.given.set(row, one); else this.given.delete(row);
@@ -54,6 +54,7 @@ export class Decisions {
   keep() {
     const byIndex = [...this.given].map(([row, one]) => [this.table.value("row", row), one]);
     try { this.storage().setItem(this.name, JSON.stringify(Object.fromEntries(byIndex))); this.lost = false; } catch { this.lost = true; }
+    this.kept?.();
   }
 
   // What each key says of a row.

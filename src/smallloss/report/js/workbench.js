@@ -10,6 +10,7 @@ import { at, count, make } from "./make.js";
 import { Panel } from "./panel.js";
 import { Plane } from "./plane.js";
 import { Selection } from "./selection.js";
+import { Server } from "./server.js";
 import { Table } from "./table.js";
 
 const PER_PAGE = { sheets: 100, texts: 25, cells: 25, "": 50 }, GROUPS = 12;
@@ -27,7 +28,9 @@ class Workbench {
     this.bench = bench;
     this.table = new Table(bench.columns);
     this.decisions = new Decisions(this.table, bench, () => localStorage);
-    this.cards = new Cards(bench, this.table, this.decisions);
+    this.server = bench.served ? new Server((text) => this.say(text)) : null;
+    if (this.server) this.decisions.kept = () => this.server.save(this.decisions.csv);
+    this.cards = new Cards(bench, this.table, this.decisions, this.server);
     this.selection = new Selection(PER_PAGE[this.cards.kind]);
     this.panel = new Panel(at("evidence"), bench, this.table, this.cards);
     this.grid = new Grid({ list: at("cards"), cards: this.cards, selection: this.selection, changed: () => this.look() });
@@ -40,6 +43,7 @@ class Workbench {
     this.filters();
     this.buttons();
     this.read(true);
+    this.server?.decisions().then((csv) => { this.decisions.read(csv); this.list(false); });
   }
 
   // --- what is wanted -------------------------------------------------------------------------------------
