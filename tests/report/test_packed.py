@@ -131,7 +131,7 @@ def test_each_suspect_comes_with_what_it_is_held_against_until_the_page_is_full(
     less = workbench(result)
     assert len(less.data) < 0.6 * len(bench.data)
     assert 0 < less.shown < len(worst)
-    assert f"the pictures of the {less.shown} most suspicious" in Reader(page(result)).said
+    assert f"the pictures of the {less.shown} most suspicious of {len(worst)}" in Reader(page(result)).said
 
 
 def test_the_page_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
