@@ -57,6 +57,8 @@ def browser(chromium: Any, report: Path) -> Any:
     """The page just opened, nothing decided."""
     chromium.get(report.as_uri())
     chromium.execute_script("localStorage.clear()")
+    for name in ("browser", "performance"):  # of other pages
+        chromium.get_log(name)
     return opened(chromium, report.as_uri())
 
 

@@ -116,20 +116,20 @@ def test_a_table_too_large_keeps_the_lowest_label_scores() -> None:
 
 
 def test_each_suspect_comes_with_what_it_is_held_against_until_the_page_is_full(monkeypatch) -> None:
-    result = many(400)
-    result.features = np.random.default_rng(0).normal(size=(400, 3)).astype(np.float16)
+    result = many(200)
+    result.features = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float16)
     bench = workbench(result)
     facts, wrong = unpacked(bench.data), np.flatnonzero(result.examples.likely_wrong)
     worst = wrong[np.argsort(result.examples.label_score[wrong], kind="stable")].tolist()
     assert facts["evidence"]["rows"] == worst
-    assert sorted(facts["shown"]["rows"]) == list(range(400))
+    assert sorted(facts["shown"]["rows"]) == list(range(200))
     beside = [*facts["evidence"]["given"][0], *facts["evidence"]["seen"][0]]
     assert facts["shown"]["rows"][: 1 + len(set(beside))] == list(dict.fromkeys([worst[0], *beside]))
     assert (bench.suspects, bench.shown) == (len(worst), len(worst))
     assert f"the pictures of all {len(worst)} that are likely wrong" in Reader(page(result)).said
-    monkeypatch.setattr(benches, "PAGE", len(bench.data) // 2)
+    monkeypatch.setattr(benches, "PAGE", 3 * len(bench.data) // 4)
     less = workbench(result)
-    assert len(less.data) < 0.6 * len(bench.data)
+    assert len(less.data) < 0.8 * len(bench.data)
     assert 0 < less.shown < len(worst)
     assert f"the pictures of the {less.shown} most suspicious of {len(worst)}" in Reader(page(result)).said
 

@@ -11,6 +11,11 @@ export function records(csv) {
   return rows.map((row) => Object.fromEntries(columns.map((column, k) => [column, row[k]])));
 }
 
+// A text that no spreadsheet runs as a formula, as the program writes it.
+export function defused(text) {
+  return /^'*[=+\-@\t\r]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) ? `'${text}` : text;
+}
+
 function quoted(cell) {
   return `"${cell.replaceAll('"', '""')}"`;
 }

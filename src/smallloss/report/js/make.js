@@ -19,3 +19,12 @@ export function at(id) {
 export function count(n) {
   return n.toLocaleString("en");
 }
+
+// A table as a file of the person's.
+export function download(text, name) {
+  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}

@@ -1,12 +1,12 @@
 // The work: what looks wrong is filtered, looked at, decided, many at once, and saved to a file.
 
 import { Cards } from "./cards.js";
-import { written } from "./csv.js";
+import { defused, written } from "./csv.js";
 import { Decisions } from "./decisions.js";
 import { ANY, FIRST, fromAddress, groups, matching, toAddress } from "./filter.js";
 import { TypeAhead } from "./find.js";
 import { Grid } from "./grid.js";
-import { at, count, make } from "./make.js";
+import { at, count, download, make } from "./make.js";
 import { Panel } from "./panel.js";
 import { Plane } from "./plane.js";
 import { Selection } from "./selection.js";
@@ -29,7 +29,6 @@ class Workbench {
     this.table = new Table(bench.columns);
     this.decisions = new Decisions(this.table, bench, () => localStorage);
     this.server = bench.served ? new Server((text) => this.say(text)) : null;
-    if (this.server) this.decisions.kept = () => this.server.save(this.decisions.csv);
     this.cards = new Cards(bench, this.table, this.decisions, this.server);
     this.selection = new Selection(PER_PAGE[this.cards.kind]);
     this.panel = new Panel(at("evidence"), bench, this.table, this.cards);
@@ -43,7 +42,7 @@ class Workbench {
     this.filters();
     this.buttons();
     this.read(true);
-    this.server?.decisions().then((csv) => { this.decisions.read(csv); this.list(false); });
+    this.server?.decisions().then((csv) => this.served(csv));
   }
 
   // --- what is wanted -------------------------------------------------------------------------------------
@@ -195,18 +194,18 @@ class Workbench {
     at(`row-${this.selection.row}`)?.focus({ preventScroll: true });
   }
 
-  // --- files ----------------------------------------------------------------------------------------------
-
-  save(text, name) {
-    const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: name });
-    document.body.append(link);
-    link.click();
-    link.remove();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  // What the run folder has, and what only this browser kept; from now on the folder has all.
+  served(csv) {
+    this.decisions.read(csv);
+    this.decisions.kept = () => this.server.save(this.decisions.csv);
+    if (this.decisions.count && this.decisions.csv !== csv) this.decisions.kept();
+    this.list(false);
   }
 
+  // --- files ----------------------------------------------------------------------------------------------
+
   saveDecisions() {
-    this.save(this.decisions.csv, this.bench.file);
+    download(this.decisions.csv, this.bench.file);
     at("saved").hidden = false;
     this.say(`Saved ${count(this.decisions.count)} as ${this.bench.file}.`);
   }
@@ -221,8 +220,8 @@ class Workbench {
 
   saveList() {
     const titles = this.table.columns.map((column) => column.title).filter((title) => title !== "spelled");
-    const lines = [...this.selection.rows].map((row) => [...titles.map((title) => spelled(this.table.shown(title, row))), this.decisions.word(row)]);
-    this.save(written([[...titles, "decision"], ...lines]), "list.csv");
+    const lines = [...this.selection.rows].map((row) => [...titles.map((title) => defused(this.table.shown(title, row))), this.decisions.word(row)]);
+    download(written([[...titles, "decision"], ...lines]), "list.csv");
   }
 
   async copy() {
@@ -278,11 +277,6 @@ class Workbench {
     this.grid.mark();
     this.look();
   }
-}
-
-// No spreadsheet runs it as a formula.
-function spelled(text) {
-  return /^'*[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
 }
 
 if ("DecompressionStream" in window) { // else the sentence that says so stays
