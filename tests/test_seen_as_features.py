@@ -9,6 +9,7 @@ from PIL import Image
 
 import smallloss as sl
 from command import process
+from markup import bench_of
 from smallloss.auditing.session import audit
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
@@ -49,7 +50,9 @@ def test_features_train_and_pictures_are_shown_exported_and_audited(photos):
     assert run.network.layers[1].in_features == 3
     table = read_table(photos / "run" / "examples.parquet").to_pydict()
     assert sorted(table["id"]) == sorted(np.load("emb.npz")["id"].tolist())
-    assert (photos / "run" / "report.html").read_text().count("data:image/png;base64,") > 3
+    bench = bench_of((photos / "run" / "report.html").read_text())
+    assert bench["shown"]["sheets"][0]["address"].startswith("data:image/")
+    assert len(bench["shown"]["rows"]) > 3
     written = export("run", "cleaned", "folder")
     files = list((photos / "cleaned").rglob("*.png"))
     assert len(files) == written.written < 60

@@ -219,6 +219,7 @@ _verb(
     "smallloss audit runs/photos --answers audit-answers.csv",
     "smallloss audit runs/photos --suspicious 100",
 )(_printed)
+_verb(verbs.open, "smallloss open runs/photos")(_printed)
 _verb(
     verbs.export,
     "smallloss export runs/photos --to folder --out cleaned",

@@ -23,11 +23,11 @@ from smallloss.auditing.page import (
     audit_page,
     shown_inputs,
 )
-from smallloss.auditing.script import joined
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
 from smallloss.data.table_files import write_table
 from smallloss.noise.blocks import draw_blocks
+from smallloss.report.script import joined
 
 HOSTILE = (
     "</script><b>x",
@@ -145,7 +145,7 @@ def test_every_key_has_a_button_and_progress_is_spoken() -> None:
 def test_modules_are_joined_in_scopes_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "a.js").write_text("const n = 1;\nexport function f() {\n  return n;\n}\n", encoding="utf-8")
     (tmp_path / "b.js").write_text('import { f } from "./a.js";\n\nconst n = f();\n', encoding="utf-8")
-    assert joined(tmp_path, "a", "b") == (
+    assert joined([tmp_path], "a", "b") == (
         "const $a = (() => {\nconst n = 1;\nfunction f() {\n  return n;\n}\nreturn { f };\n})();\n"
         "const $b = (() => {\nconst { f } = $a;\n\nconst n = f();\nreturn {  };\n})();\n"
     )
@@ -165,7 +165,7 @@ def test_what_cannot_be_joined_is_refused(tmp_path: Path, line: str, sentence: s
     (tmp_path / "a.js").write_text("export const f = 1;\n", encoding="utf-8")
     (tmp_path / "b.js").write_text(line + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match=re.escape(sentence)):
-        joined(tmp_path, "a", "b")
+        joined([tmp_path], "a", "b")
 
 
 def seen(data: Dataset, index: int) -> Image.Image:

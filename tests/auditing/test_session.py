@@ -424,3 +424,17 @@ def test_when_all_is_answered_there_is_nothing_to_ask(folder: Path) -> None:
     heard(folder, suspicious=N)
     with pytest.raises(InputError, match="No suspicious example is left"):
         audit(folder, suspicious=1)
+
+
+def test_what_was_decided_for_its_looks_moves_no_interval_of_random_answers(folder: Path) -> None:
+    """Kept ones too, as on a map: in a block that nobody was asked about they would leave open all before it."""
+    before = heard(folder, lambda place: place < 60, kept=40, dropped=20).asked_about.precision
+    assert before.low > 0.5
+    run = read_run(folder)
+    rest = np.setdiff1d(np.flatnonzero(run.kept), asked_of(folder))[:30]
+    lines = [
+        {"id": run.ids[row], "index": row, "given_label": CLASSES[run.labels[row]], "predicted_label": "",
+         "stratum": "suspicious", "answer": "none", "true_label": "", "run": run.key}
+        for row in rest.tolist()
+    ]  # fmt: skip
+    assert read_back(folder, write_rows(folder.parent / "decisions.csv", lines)).asked_about.precision == before

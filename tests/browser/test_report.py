@@ -1,6 +1,9 @@
-"""The report of a real run, opened in a real browser: its table works, and no name in it is more than a text."""
+"""The report of a real run, worked in with a real browser; and no name in it is more than a text."""
 
+import csv
+import io
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -51,113 +54,202 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def browser(chromium: Any, report: Path) -> Any:
-    """The page just opened, its table there."""
+    """The page just opened, nothing decided."""
+    chromium.get(report.as_uri())
+    chromium.execute_script("localStorage.clear()")
+    for name in ("browser", "performance"):  # of other pages
+        chromium.get_log(name)
+    return opened(chromium, report.as_uri())
+
+
+def opened(browser: Any, address: str) -> Any:
     from selenium.webdriver.support.wait import WebDriverWait
 
-    chromium.get(report.as_uri())
-    WebDriverWait(chromium, 20).until(lambda b: one(b, "#examples").is_displayed())
-    return chromium
+    browser.get("about:blank")
+    browser.get(address)
+    WebDriverWait(browser, 20).until(lambda b: one(b, "#bench").is_displayed())
+    return browser
 
 
 def one(browser: Any, selector: str) -> Any:
     return browser.find_element("css selector", selector)
 
 
-def titles(browser: Any) -> list[str]:
-    return [button.text for button in browser.find_elements("css selector", ".examples thead button")]
+def at(browser: Any, selector: str) -> Any:
+    """In the middle of the screen: the bar at its foot lies over whatever is there."""
+    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", one(browser, selector))
+    return one(browser, selector)
 
 
-def column(browser: Any, title: str) -> list[str]:
-    """The texts of one column of the rows that are shown."""
-    script = "return [...document.querySelectorAll('.examples tbody tr')].map((r) => r.cells[arguments[0]].textContent)"
-    return browser.execute_script(script, titles(browser).index(title))
+def cards(browser: Any) -> list[Any]:
+    return browser.find_elements("css selector", ".card")
 
 
-def header(browser: Any, title: str) -> Any:
-    return browser.find_elements("css selector", ".examples thead th")[titles(browser).index(title)]
+def captions(browser: Any) -> list[str]:
+    return browser.execute_script("return [...document.querySelectorAll('.card .caption')].map((c) => c.textContent)")
 
 
 def count(browser: Any) -> int:
-    """Of the examples that match, as it is announced."""
-    return int(one(browser, "#examples-count").text.split()[0].replace(",", ""))
+    """Of the examples that are listed, as it is announced."""
+    return int(one(browser, "#bench-count").text.split()[0].replace(",", ""))
 
 
-def choose(browser: Any, title: str, name: str) -> None:
-    for label in browser.find_elements("css selector", ".controls label"):
-        if label.text.startswith(title + "\n"):
-            next(o for o in label.find_elements("css selector", "option") if o.get_property("text") == name).click()
-            return
-    raise AssertionError(f"there is no choice of {title}")
+def choose(browser: Any, name: str, value: str) -> None:
+    script = (
+        "const s = document.getElementById(arguments[0]); s.value = arguments[1]; s.dispatchEvent(new Event('change'))"
+    )
+    browser.execute_script(script, f"filter-{name}", value)
 
 
-def search(browser: Any, text: str) -> None:
-    from selenium.webdriver.support.wait import WebDriverWait
+def press(browser: Any, *keys: str) -> None:
+    from selenium.webdriver import ActionChains
 
-    one(browser, "#examples-search").send_keys(text)
-    WebDriverWait(browser, 10).until(lambda b: count(b) < ALL)
+    for key in keys:
+        ActionChains(browser).send_keys(key).perform()
+
+
+def saved(browser: Any) -> list[dict[str, str]]:
+    """The file that a press of the button would save."""
+    script = """
+        HTMLAnchorElement.prototype.click = () => {};
+        URL.createObjectURL = (blob) => { blob.text().then(arguments[0]); return "#"; };
+        document.getElementById("save-decisions").click();
+    """
+    return list(csv.DictReader(io.StringIO(browser.execute_async_script(script), newline="")))
 
 
 def test_no_name_ran_and_nothing_was_fetched(browser: Any, report: Path) -> None:
+    choose(browser, "reason", "any")
+    press(browser, "a", "w")
     assert browser.execute_script("return window.ran") is None
     assert browser.execute_script("return document.querySelectorAll('img[onerror], script').length") == 2
     assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     fetched = {e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"}
-    assert {url for url in fetched if not url.startswith("data:image/")} == {report.as_uri()}
+    assert {url for url in fetched if not url.startswith(("data:image/", "about:"))} == {report.as_uri()}
 
 
-def test_names_are_shown_as_they_are(browser: Any) -> None:
-    choices = [option.get_property("text") for option in browser.find_elements("css selector", ".controls option")]
-    for name in CLASSES:
-        assert name.replace("\n", "\\n").replace("\u202e", "\\u202e") in choices
-    search(browser, "OnError")
-    assert count(browser) >= EACH
-    texts = [column(browser, title) for title in ("id", "label", "predicted")]
-    assert all("onerror" in "".join(row) for row in zip(*texts, strict=True))
-
-
-def test_the_known_wrong_label_is_found(browser: Any) -> None:
-    search(browser, ALONE)
-    assert column(browser, "id") == [ALONE]
-    assert column(browser, "label") == [CLASSES[1]]
-    assert column(browser, "predicted") == [CLASSES[0]]
-    assert column(browser, "reason") == ["likely wrong"]
-
-
-def test_headers_sort_both_ways_by_mouse_and_keyboard(browser: Any) -> None:
-    assert header(browser, "label score").get_attribute("aria-sort") == "ascending"
-    scores = [float(text) for text in column(browser, "label score")]
-    assert scores == sorted(scores)
-    assert scores[0] < scores[-1]
-    for direction, reverse in (("ascending", False), ("descending", True)):
-        header(browser, "mean loss").find_element("css selector", "button").send_keys("\ue007")  # Enter
-        losses = [float(text) for text in column(browser, "mean loss")]
-        assert losses == sorted(losses, reverse=reverse)
-        assert header(browser, "mean loss").get_attribute("aria-sort") == direction
-        assert header(browser, "label score").get_attribute("aria-sort") == "none"
-    header(browser, "id").find_element("css selector", "button").click()
-    assert column(browser, "id")[0] == ALONE
-
-
-def test_filters_narrow_the_rows_and_pages_turn(browser: Any) -> None:
-    assert count(browser) == ALL
-    choose(browser, "reason", "likely wrong")
+def test_what_looks_wrong_comes_first_with_its_picture_and_its_evidence(browser: Any) -> None:
     wrong = count(browser)
-    assert 0 < wrong < ALL / 4
-    assert set(column(browser, "reason")) == {"likely wrong"}
-    choose(browser, "label", "=cmd()")
-    assert 0 < count(browser) < wrong
-    assert set(column(browser, "label")) == {"=cmd()"}
+    assert len(CLASSES) / 2 <= wrong < ALL / 4
+    assert len(cards(browser)) == len(browser.find_elements("css selector", ".card canvas")) == wrong
+    pixels = """
+        const { data } = document.querySelector(".card canvas").getContext("2d").getImageData(0, 0, 12, 12);
+        return Math.max(...data.filter((_, k) => k % 4 === 0)); // of red; alpha is 255 anyway
+    """
+    assert browser.execute_script(pixels) > 150
+    search(browser, ALONE)
+    assert captions(browser)[0].startswith(f"{CLASSES[1]} → looks like {CLASSES[0]} (")
+    said = one(browser, "#evidence").text
+    assert f"Nearer to {CLASSES[0]}." in said
+    assert f"The nearest kept {CLASSES[1]}" in said
+    assert len(browser.find_elements("css selector", "#evidence .beside canvas")) == 6
+
+
+def search(browser: Any, text: str) -> None:
+    one(browser, "#filter-search").send_keys(text)
+
+
+def test_a_link_shows_the_same_list(browser: Any, report: Path) -> None:
     choose(browser, "reason", "any")
-    choose(browser, "label", "any")
-    first = column(browser, "id")
-    buttons = {button.text: button for button in browser.find_elements("css selector", ".pager button")}
-    assert buttons["previous"].get_attribute("aria-disabled") == "true"
-    buttons["next"].click()
-    assert not set(first) & set(column(browser, "id"))
-    assert "rows 26 to 50" in one(browser, "#examples-count").text
-    buttons["last"].click()
-    assert f"to {ALL}" in one(browser, "#examples-count").text
+    choose(browser, "given", "=cmd()")
+    search(browser, "1")
+    shown, address = captions(browser), browser.current_url
+    assert 0 < count(browser) < EACH + 5
+    assert "=cmd" not in address  # escaped
+    assert captions(opened(browser, address)) == shown
+    assert browser.execute_script("return document.getElementById('filter-given').value") == "=cmd()"
+    one(browser, "#reset").click()
+    assert count(browser) < ALL / 4
+
+
+def test_a_group_is_decided_but_for_some_and_undone_and_saved(browser: Any, report: Path) -> None:
+    choose(browser, "reason", "any")
+    choose(browser, "given", "a[/b]")
+    of_class = count(browser)
+    press(browser, "a")
+    for card in cards(browser)[:2]:
+        card.click()
+    press(browser, "w", "$x", "\ue007")
+    assert one(browser, "#answered").text == f"{of_class - 2} decided"
+    press(browser, "z")
+    assert saved(browser) == []
+    press(browser, "\ue00c")
+    cards(browser)[1].click()
+    press(browser, "n")
+    choose(browser, "decided", "open")
+    assert count(browser) == of_class - 1
+    press(browser, "a", "r")
+    assert count(browser) == 0
+    rows = saved(browser)
+    assert [row["answer"] for row in rows].count("right") == of_class - 1
+    assert {row["answer"] for row in rows} == {"right", "none"}
+    assert {(row["given_label"], row["stratum"]) for row in rows} == {("a[/b]", "suspicious")}
+    again = opened(browser, report.as_uri())
+    assert one(again, "#answered").text == f"{of_class} decided"
+
+
+def test_a_loop_on_the_map_lists_what_is_in_it(browser: Any) -> None:
+    from selenium.webdriver import ActionChains
+
+    at(browser, "#map summary").click()
+    line = one(browser, "#map-line")
+    side = line.rect["width"]
+
+    def draw(width: float) -> None:
+        """A square from the left upper corner."""
+        at(browser, "#map-line")
+        loop = ActionChains(browser).move_to_element_with_offset(line, -side / 2 + 1, -side / 2 + 1).click_and_hold()
+        for x, y in ((width, 0), (0, side - 2), (-width, 0)):
+            loop.move_by_offset(int(x), int(y))
+        loop.release().perform()
+
+    draw(side - 2)
+    assert count(browser) == ALL
+    draw(side / 2)
+    assert 0 < count(browser) < ALL
+    press(browser, "a", "u")
+    assert one(browser, "#answered").text == f"{count(browser)} decided"
+    at(browser, "#reset").click()
+    assert count(browser) < ALL / 4
+
+
+def test_what_is_saved_is_read_back_by_the_audit(browser: Any, report: Path, tmp_path: Path) -> None:
+    wrong = count(browser)
+    press(browser, "a", "s")
+    rows = saved(browser)
+    assert len(rows) == wrong
+    with (tmp_path / "decisions.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    command = [sys.executable, "-c", "from smallloss.cli import main; main()", "audit", str(report.parent)]
+    copy = tmp_path / "run"
+    shutil.copytree(report.parent, copy)
+    command[-1] = str(copy)
+    done = subprocess.run(
+        [*command, "--answers", str(tmp_path / "decisions.csv")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    with (copy / "audit" / "corrections.csv").open(newline="", encoding="utf-8") as file:
+        corrected = {row["id"]: row["true_label"] for row in csv.DictReader(file)}
+    assert corrected[ALONE] == CLASSES[0]
+    assert len(corrected) == wrong
+
+
+def test_the_keyboard_goes_through_the_list(browser: Any) -> None:
+    first = captions(browser)[0]
+    one(browser, ".card").send_keys("s")
+    assert "it is" in cards(browser)[0].text
+    here = browser.execute_script("return document.activeElement.id")
+    assert here == cards(browser)[1].get_attribute("id")
+    press(browser, "\ue012", "\ue00d")  # to the left, and select
+    assert cards(browser)[0].get_attribute("aria-selected") == "true"
+    press(browser, "u")
+    assert "unsure" in cards(browser)[0].text
+    assert captions(browser)[0] == first
+    press(browser, "/", "r")  # in a field a key is a text
+    assert one(browser, "#filter-search").get_property("value") == "r"
 
 
 def test_a_phone_needs_no_sideways_scrolling(browser: Any) -> None:
@@ -165,22 +257,25 @@ def test_a_phone_needs_no_sideways_scrolling(browser: Any) -> None:
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     try:
         assert browser.execute_script("return document.documentElement.scrollWidth") == 390
-        wide = "return [...document.querySelectorAll('.examples td')].filter((c) => c.scrollWidth > c.clientWidth + 1)"
+        wide = "return [...document.querySelectorAll('.card, #bar')].filter((c) => c.scrollWidth > c.clientWidth + 1)"
         assert browser.execute_script(wide) == []
+        assert not one(browser, "#evidence").is_displayed()
+        press(browser, "e")
+        assert one(browser, "#evidence").is_displayed()
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_paper_and_a_browser_without_scripts_name_the_csv(browser: Any, report: Path) -> None:
+def test_paper_shows_the_cards_and_a_browser_without_scripts_names_the_csv(browser: Any, report: Path) -> None:
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert not one(browser, "#examples").is_displayed()
-    assert "examples.csv" in one(browser, "#all").text
+    assert one(browser, ".card").is_displayed()
+    assert not one(browser, "#bar").is_displayed()
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         browser.get(report.as_uri())
-        assert not one(browser, "#examples").is_displayed()
-        assert "did not run here" in one(browser, "#all").text
-        assert "examples.csv" in one(browser, "#all").text
+        assert not one(browser, "#bench").is_displayed()
+        assert "did not run here" in one(browser, "#work").text
+        assert "examples.csv" in one(browser, "#work").text
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

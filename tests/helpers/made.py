@@ -50,7 +50,8 @@ def write_run(folder: Path, run: Run, features: np.ndarray | None = None, **conf
     facts: dict[str, Any] = {"name": data.name, "fingerprint": data.fingerprint(), "examples": len(data)}
     facts |= config.pop("data", {})
     write_json(folder / "config.json", {"smallloss_run": 1, "data": facts, **config})
-    run.write(folder, features)
+    run.features = features
+    run.write(folder)
     return folder
 
 

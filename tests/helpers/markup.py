@@ -1,6 +1,11 @@
 """What a browser would build of a page before its script runs."""
 
+import base64
+import json
+import re
+import zlib
 from html.parser import HTMLParser
+from typing import Any
 
 _VOID = {"meta", "img", "br", "hr", "input", "link", "wbr"}
 
@@ -45,3 +50,14 @@ class Reader(HTMLParser):
     def said(self) -> str:
         """What a person reads, on one line."""
         return " ".join(" ".join(self.texts).split())
+
+
+def unpacked(data: str) -> Any:
+    """What stands compressed in a page."""
+    return json.loads(zlib.decompress(base64.b64decode(data)))
+
+
+def bench_of(page: str) -> Any:
+    """What the workbench of a report is given."""
+    (data,) = re.findall(r'id="bench-data">([^<]+)<', page)
+    return unpacked(data)

@@ -2,6 +2,8 @@
 // and written to a csv file, from which it can be read again.
 // An answer is { answer: "right", "none" or "unsure" } or { answer: "wrong", true: position of the class }.
 
+import { records, written } from "./csv.js";
+
 const IS_RIGHT = { right: true, wrong: false, none: false, unsure: null };
 
 export class Answers {
@@ -50,14 +52,12 @@ export class Answers {
       const answer = this.of(question), truth = answer?.answer === "wrong" ? this.data.cells[answer.true] : "";
       return [...question.cells, answer?.answer ?? "", truth, this.data.run];
     });
-    return [this.data.columns, ...rows].map((row) => row.map(quoted).join(",")).join("\n") + "\n";
+    return written([this.data.columns, ...rows]);
   }
 
   // How many questions that were open have their answers from a saved file; nothing answered here is overwritten.
   read(csv) {
-    const [columns, ...rows] = cellsOf(csv);
-    const records = rows.map((row) => Object.fromEntries(columns.map((column, k) => [column, row[k]])));
-    const byQuestion = new Map(records.map((one) => [JSON.stringify([one.run, one.index, one.stratum]), one]));
+    const byQuestion = new Map(records(csv).map((one) => [JSON.stringify([one.run, one.index, one.stratum]), one]));
     const [index, stratum] = ["index", "stratum"].map((column) => this.data.columns.indexOf(column));
     const before = this.count;
     for (const question of this.data.questions) {
@@ -79,18 +79,4 @@ export class Answers {
 
 function placeOf(question) {
   return question.again ? `${question.index} again` : String(question.index);
-}
-
-function quoted(cell) {
-  return `"${cell.replaceAll('"', '""')}"`;
-}
-
-function cellsOf(csv) {
-  const rows = [[]];
-  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g;
-  for (const [, inQuotes, plain, end] of csv.replace(/^\ufeff/, "").matchAll(cell)) {
-    rows.at(-1).push(inQuotes?.replaceAll('""', '"') ?? plain);
-    if (end !== ",") rows.push([]);
-  }
-  return rows.filter((row) => row.length > 1);
 }

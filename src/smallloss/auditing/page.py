@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from smallloss.auditing.script import joined
-from smallloss.auditing.written import AGAIN, COLUMNS, RANDOM, SUSPICIOUS
+from smallloss.auditing.written import AGAIN, RANDOM
 from smallloss.data.columns import Rows
 from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import defuse
+from smallloss.noise.answers import COLUMNS, SUSPICIOUS
 from smallloss.record.examples import HELD_OUT
 from smallloss.report.facts import shortened
-from smallloss.report.pictures import embedded, thumbnail
+from smallloss.report.script import SHARED, joined
+from smallloss.report.sheets import embedded, thumbnail
 from smallloss.report.templates import environment
 from smallloss.words import counted
 
@@ -23,7 +24,7 @@ VALUES_SHOWN = 64
 WORDS_SHOWN = 1000  # characters of a text in the table
 
 _TEMPLATE = "page.html.jinja"
-_MODULES = ("interval", "answers", "example", "find", "proved", "page")  # each after those it imports
+_MODULES = ("interval", "csv", "answers", "example", "find", "proved", "page")  # each after those it imports
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,9 @@ def audit_page(
     folder = Path(__file__).parent
     intro = [_about(kind, len(questions)), *([] if check is None else [cost(check, len(questions))])]
     facts = {"name": name, "data": data, "intro": intro, "command": command}
-    return str(environment(folder).get_template(_TEMPLATE).render(script=Markup(joined(folder, *_MODULES)), **facts))
+    return str(
+        environment(folder).get_template(_TEMPLATE).render(script=Markup(joined((folder, SHARED), *_MODULES)), **facts)
+    )
 
 
 def shown_inputs(data: Dataset, index: int) -> dict[str, Any]:

@@ -8,10 +8,10 @@ import numpy as np
 from smallloss.auditing.page import cost
 from smallloss.auditing.rounds import State
 from smallloss.auditing.run import Audited
-from smallloss.auditing.written import AGAIN, RANDOM, SUSPICIOUS
+from smallloss.auditing.written import AGAIN, RANDOM
 from smallloss.errors import InputError
 from smallloss.noise.accuracy import held_out_questions
-from smallloss.noise.answers import UNSURE, most_suspicious
+from smallloss.noise.answers import SUSPICIOUS, UNSURE, most_suspicious
 from smallloss.noise.blocks import GROUPS, answers_needed
 from smallloss.noise.rates import KEPT, OTHERS
 from smallloss.record.examples import HELD_OUT

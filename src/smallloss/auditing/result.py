@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from smallloss.auditing.run import CORRECTIONS, RATES, Audited
-from smallloss.auditing.written import RANDOM, SUSPICIOUS, Heard
+from smallloss.auditing.written import RANDOM, Heard
 from smallloss.noise.accuracy import TrueAccuracy
-from smallloss.noise.answers import UNSURE
+from smallloss.noise.answers import SUSPICIOUS, UNSURE
 from smallloss.noise.model import NoiseModel
 from smallloss.noise.teach import ENOUGH
 from smallloss.noise.verdict import Judgement

@@ -1,6 +1,5 @@
 """A finished run as its audit sees it: vectors have an entry per row of the dataset, held-out ones too. No torch."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +10,7 @@ import numpy as np
 from smallloss.data.table_files import by_spelling
 from smallloss.files import read_npz
 from smallloss.record.examples import HELD_OUT, TRAIN
-from smallloss.record.run import FEATURES, SELECTION, Run
+from smallloss.record.run import FEATURES, Run
 
 FOLDER, RESULT = "audit", "result.json"
 CORRECTIONS, RATES = "corrections.csv", "rates.csv"  # what a later run takes
@@ -22,10 +21,8 @@ class Audited(Run):
     """A run, and what it said before anybody answered; in its examples stands what it says now."""
 
     folder: Path
-    key: str  # says in the answers which run they belong to
     label_score: np.ndarray  # low is suspicious; NaN for what was never seen
     kept: np.ndarray
-    features: np.ndarray | None  # what answers teach by; a run of before has none
 
     def __truediv__(self, name: str) -> Path:
         return self.folder / FOLDER / name
@@ -69,11 +66,7 @@ def read_run(folder: str | Path) -> Audited:
     """What an audit needs of a run folder; what an audit wrote there is not read."""
     folder = Path(folder)
     run = Run.read(folder)
-    content = hashlib.sha256((folder / SELECTION).read_bytes() + run.settings["data"]["fingerprint"].encode())
     saved = {"label_score": run.examples.label_score, "selected": run.examples.kept}
     if (folder / FEATURES).is_file():  # without them, by a run of before, the columns are in its table alone
         saved |= read_npz(folder / FEATURES)
-    return Audited(
-        **vars(run), folder=folder, key=content.hexdigest()[:16], label_score=saved["label_score"],
-        kept=saved["selected"], features=saved.get("features"),
-    )  # fmt: skip
+    return Audited(**vars(run), folder=folder, label_score=saved["label_score"], kept=saved["selected"])

@@ -19,10 +19,8 @@ from smallloss.auditing.taught import ranked_anew, rates_after, set_apart, what_
 from smallloss.auditing.written import (
     AGAIN,
     ANSWER,
-    COLUMNS,
     KINDS,
     RANDOM,
-    SUSPICIOUS,
     Heard,
     correction,
     read_answers,
@@ -34,7 +32,7 @@ from smallloss.data.dataset import Dataset
 from smallloss.data.table_files import write_table
 from smallloss.errors import InputError
 from smallloss.noise.accuracy import TrueAccuracy, with_answers
-from smallloss.noise.answers import PROMISE, UNSURE, decided
+from smallloss.noise.answers import COLUMNS, PROMISE, SUSPICIOUS, UNSURE, decided
 from smallloss.noise.blocks import Needed, answers_needed, anytime
 from smallloss.noise.rates import KEPT
 from smallloss.noise.verdict import Checked, Judgement, judge, require_promise
@@ -190,7 +188,8 @@ def answered(folder: Path) -> Audited:
 
 def proved(run: Audited, state: State, heard: Heard, promise: float) -> Checked | None:
     """What the answers of this round prove of what was kept when it began; None where they prove nothing."""
-    blocks, known, said = state.blocks(KEPT), state.known, said_of_kept(run, state, heard.answers)
+    blocks, known = state.blocks(KEPT), state.known
+    said = _reached(blocks.rows, said_of_kept(run, state, heard.answers), heard)
     precision = anytime(blocks, said, level=state.level, right_known=known, known=known)
     if not said or (precision.low <= known / max(blocks.size + known, 1) and precision.high >= 1):
         return None
@@ -222,6 +221,14 @@ def _stands(state: State, anew: State, heard: Heard, checked: Checked, promise: 
     is_open = state.asks_of(KEPT)
     is_open[list(heard.answers)] = False
     return bool(is_open.any()) or 0 < checked.more <= (_needed(anew, {}, promise).if_right or 0)
+
+
+def _reached(blocks: Sequence[np.ndarray], right: Mapping[int, bool | None], heard: Heard) -> dict[int, bool | None]:
+    """The answers in the blocks that were asked about. One that was looked at for its looks says nothing of how far the
+    questions have come, or all before it would count as left open."""
+    drawn = [any(row in right and heard.why.get(row) != SUSPICIOUS for row in rows.tolist()) for rows in blocks]
+    asked = blocks[: max((b for b, one in enumerate(drawn, start=1) if one), default=0)]
+    return {row: right[row] for rows in asked for row in rows.tolist() if row in right}
 
 
 def _needed(state: State, said: Mapping[int, bool | None], promise: float) -> Needed:

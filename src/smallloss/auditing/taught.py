@@ -7,11 +7,11 @@ import numpy as np
 
 from smallloss.auditing.rounds import State
 from smallloss.auditing.run import Audited
-from smallloss.auditing.written import RANDOM, SUSPICIOUS, Heard
+from smallloss.auditing.written import RANDOM, Heard
 from smallloss.criterion.ranking import rank_class_by_class
 from smallloss.criterion.selection import Selection
 from smallloss.criterion.settings import Criterion
-from smallloss.noise.answers import found_wrong
+from smallloss.noise.answers import SUSPICIOUS, found_wrong
 from smallloss.noise.choose import select_by
 from smallloss.noise.model import NoiseModel
 from smallloss.noise.rates import KEPT, OTHERS, rates_from

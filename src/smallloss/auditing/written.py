@@ -10,14 +10,14 @@ import numpy as np
 from smallloss.auditing.run import RESULT, Audited
 from smallloss.data.table_files import read_table
 from smallloss.errors import InputError
-from smallloss.noise.answers import NONE, UNSURE, true_class
+from smallloss.noise.answers import NONE, SUSPICIOUS, UNSURE, true_class
 from smallloss.record.examples import HELD_OUT
 from smallloss.words import listed, quoted
 
-COLUMNS = ("id", "index", "given_label", "predicted_label", "stratum", "answer", "true_label", "run")
 ANSWER = ("id", "index", "answer", "true_label")
 # Why it is asked: drawn of what was trained on, one of these a second time, or looks wrong; or HELD_OUT.
-STRATA = RANDOM, AGAIN, SUSPICIOUS, _ = "random", "again", "suspicious", HELD_OUT
+RANDOM, AGAIN = "random", "again"
+STRATA = RANDOM, AGAIN, SUSPICIOUS, HELD_OUT
 KINDS = {RANDOM: "audit", SUSPICIOUS: "suspicious", HELD_OUT: "held-out"}  # each has a table and a page of its own
 
 

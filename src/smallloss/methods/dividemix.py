@@ -22,12 +22,12 @@ from smallloss.engine.views import draw_views
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.mixmatch import guess, labeled_loss, mixing, mixup, sharpen, unlabeled_loss
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, chosen, two_networks, warm_up
+from smallloss.methods.small_loss import Learned, chosen, two_at_once, two_networks, warm_up
 from smallloss.methods.supervised import Supervised
 from smallloss.noise.model import NoiseModel
 
 NAME = "DivideMix"
-refuse = two_networks("dividemix")
+refuse, work = two_networks("dividemix"), two_at_once("dividemix")
 NEEDS = None
 COSTS = "two networks, trained in turn, five passes to a step"
 _PAPER = Recipe(epochs=300, batch=64, lr=0.02, milestones=(0.5,), factor=0.1)

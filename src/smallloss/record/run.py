@@ -1,6 +1,7 @@
 """A run as a value, and as a folder: what is written is what is read."""
 
 import base64
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,7 @@ from smallloss.record.folder import read_config
 from smallloss.words import counted, one_line, quoted
 
 EXAMPLES, SELECTION, FEATURES, RESULT = "examples.parquet", "selection.npz", "features.npz", "result.json"
+_OUT_OF_SAMPLE = "out_of_sample.npz"
 _ESTIMATE, _LEDGER, _METRICS = "estimate.json", "ledger.npz", "metrics.jsonl"
 _PLAIN = ("evidence", "accuracy_on", "notes", "by_hand", "rates")
 _TIMES = ("seconds",)  # the same run gives the same bytes: times stand in metrics.jsonl alone
@@ -76,6 +78,8 @@ class Run:
     by_hand: str = ""  # what answers have changed since, in words
     rates: Mapping[str, Any] | None = None  # after answers: low and high of each label, overall
     parts: Sequence[Part] = ()  # as they were selected; none where the run was read back
+    features: np.ndarray | None = None  # what tells the examples apart, and what answers teach by
+    key: str = ""  # says in answers which run they belong to; written or read, it has one
 
     @property
     def name(self) -> str:
@@ -104,8 +108,8 @@ class Run:
     def __repr__(self) -> str:
         return f"<Run of {self.in_short}>"
 
-    def write(self, folder: Path, features: np.ndarray | None = None) -> None:
-        """All that is neither config.json nor a page nor a network. features: what answers will teach by."""
+    def write(self, folder: Path) -> None:
+        """All that is neither config.json, which is there before, nor a page nor a network."""
         chosen = self.parts[0].selection
         if self.ledger is not None:
             self.ledger.save(folder / _LEDGER)
@@ -118,9 +122,12 @@ class Run:
         write_npz(folder / SELECTION, facts)
         if self.estimate is not None:
             write_json(folder / _ESTIMATE, self.estimate.to_dict())
-        if features is not None:  # and what an audit writes anew elsewhere
+        self.key = _key(folder, read_config(folder))
+        if self.noise.probabilities is not None:
+            write_npz(folder / _OUT_OF_SAMPLE, {"probabilities": self.noise.probabilities.astype(np.float16)})
+        if self.features is not None:  # and what an audit writes anew elsewhere
             before = {"label_score": self.examples.label_score, "selected": self.examples.kept}
-            write_npz(folder / FEATURES, before | {"features": features})
+            write_npz(folder / FEATURES, before | {"features": self.features})
         self.write_again(folder)
 
     def write_again(self, folder: Path) -> None:
@@ -177,6 +184,8 @@ class Run:
         epochs = [json.loads(one) for one in metrics.read_text("utf-8").splitlines()] if metrics.is_file() else []
         examples = replace(Examples.read(folder / EXAMPLES, classes), values=saved.get("values"))
         noise = NoiseModel.read(config.get("noise", {}), found if found and "overall" in found else None, classes)
+        if (folder / _OUT_OF_SAMPLE).is_file():
+            noise = replace(noise, probabilities=read_npz(folder / _OUT_OF_SAMPLE)["probabilities"])
         if "verdict" in saved:
             verdict = Judgement.from_saved(saved["verdict"], noise.transition, classes)
         else:
@@ -188,7 +197,8 @@ class Run:
             history=[row for stage in saved["stages"] for row in epochs if row["stage"] == stage],
             notes=saved.get("notes", []), noise=noise, ledger=ledger,
             shipped=saved["shipped"] and Shipped(*saved["shipped"]),
-            dataset=dataset, by_hand=saved.get("by_hand", ""), rates=saved.get("rates"),
+            dataset=dataset, by_hand=saved.get("by_hand", ""), rates=saved.get("rates"), key=_key(folder, config),
+            features=read_npz(folder / FEATURES)["features"] if (folder / FEATURES).is_file() else None,
         )  # fmt: skip
 
 
@@ -210,6 +220,11 @@ def _difference(dataset: Dataset, ids: Sequence[str]) -> str:
     said = [f"{counted(len(lost), 'example')} not there any more ({quoted(lost[0])})"] if lost else []
     said += [f"{counted(len(new), 'example')} new ({quoted(new[0])})"] if new else []
     return " and ".join(said) or "some inputs, labels or their order changed"
+
+
+def _key(folder: Path, config: Mapping[str, Any]) -> str:
+    content = (folder / SELECTION).read_bytes() + config["data"]["fingerprint"].encode()
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _json(path: Path) -> Any:

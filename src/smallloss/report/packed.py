@@ -8,39 +8,49 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from smallloss.criterion.selection import REASONS, UNREADABLE
-from smallloss.record.examples import SPLITS, Examples
+from smallloss.data.table_files import as_cell, defuse
+from smallloss.noise.answers import NONE
+from smallloss.record.examples import NOBODY, SPLITS, Examples
 from smallloss.record.run import Run
 from smallloss.report.facts import FATE_OF, printable, shortened
 
 BUDGET = 2_000_000  # characters
 TEXT_LENGTH = 120
 _DIGITS = 3
+_JOINERS = "\u200c\u200d"
 
 
-class Packed(NamedTuple):
-    """The table as a text that can stand in a page: base64 of deflated JSON."""
+class Table(NamedTuple):
+    """The columns, and how many examples there are in all."""
 
-    data: str
+    columns: list[dict[str, Any]]
     rows: int
     total: int
 
 
-def packed(run: Run, budget: int = BUDGET) -> Packed:
+def table(run: Run, budget: int = BUDGET) -> Table:
     """All examples; where they would not fit, those with the lowest label scores: likely wrong, then borderline."""
     columns = _columns(run)
     _add_unreadable(columns, run.examples)
     total = len(columns[0]["values"])
-    rows = np.arange(total)
-    data = _pack(columns, rows)
-    if len(data) > budget and columns[-1]["title"] == "text":
-        data = _pack(columns[:-1], rows)
+    size = len(pack({"columns": columns}))
+    if size > budget and columns[-1]["title"] == "text":
         columns = columns[:-1]
+        size = len(pack({"columns": columns}))
     score = np.append(run.examples.label_score, np.full(total - len(run.examples), np.nan))
-    order = np.argsort(score, kind="stable")  # NaN comes last
-    while len(data) > budget and len(rows):
-        rows = np.sort(order[: int(0.95 * len(rows) * budget / len(data))])
-        data = _pack(columns, rows)
-    return Packed(data, len(rows), total)
+    order, some, chosen = np.argsort(score, kind="stable"), total, columns  # NaN comes last
+    while size > budget and some:
+        some = int(0.95 * some * budget / size)
+        rows = np.sort(order[:some])
+        chosen = [column | {"values": [column["values"][row] for row in rows]} for column in columns]
+        size = len(pack({"columns": chosen}))
+    return Table(chosen, some, total)
+
+
+def pack(what: Any) -> str:
+    """As a text that can stand in a page: base64 of deflated JSON."""
+    text = json.dumps(what, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode("ascii"))).decode("ascii")
 
 
 def _columns(run: Run) -> list[dict[str, Any]]:
@@ -49,31 +59,45 @@ def _columns(run: Run) -> list[dict[str, Any]]:
     parts, codes = e.splits, np.full(len(SPLITS), -1)
     for place, split in enumerate(parts):
         codes[SPLITS.index(split)] = place
+    ids = [printable(name) for name in e.ids]
     columns = [
-        {"title": "id", "kind": "text", "values": [printable(name) for name in e.ids]},
-        _names("label", classes, e.label),
-        _names("predicted", classes, np.maximum(e.predicted, -1)),
+        {"title": "id", "kind": "text", "values": ids},
+        _names("given", classes, e.label),
+        _names("looks like", classes, np.maximum(e.seen, -1)),
         _number("label score", e.label_score),
         _number("mean loss", e.mean_loss),
         {"title": "rank", "kind": "number", "digits": 0, "values": _or_none(e.rank, over=0)},
         _names("reason", list(REASONS), e.reason) | {"marks": [FATE_OF.get(code, "") for code in range(len(REASONS))]},
         _names("split", parts, codes[e.split]),
+        {"title": "row", "kind": "number", "digits": 0, "values": list(range(len(e)))},
     ]
     if e.probability is not None:
-        columns.insert(3, _number("probability", e.probability))
+        columns.insert(3, _number("probability", np.where(e.seen == e.predicted, e.probability, np.nan)))
     if e.true is not None:
         columns.append(_names("true label", classes, e.true))
+    if e.answer is not None:
+        said = np.where(e.answer == NONE, len(classes), np.where(e.answer == NOBODY, -1, e.answer))
+        columns.append(_names("by hand", [*classes, "none of the classes"], said))
+    spelled = [defuse(as_cell(name)) for name in e.ids]
+    if spelled != ids:  # as a file of answers must have them
+        columns.append({"title": "spelled", "kind": "text", "values": spelled})
     if run.dataset is not None and run.dataset.shown is not None:
-        texts = [shortened(printable(text), TEXT_LENGTH) for text in run.dataset.shown]
+        texts = [shortened(readable(text), TEXT_LENGTH) for text in run.dataset.shown]
         columns.append({"title": "text", "kind": "text", "values": texts})
     return columns
+
+
+def readable(text: str) -> str:
+    """On one line, without what nobody sees but the joiners of letters: it stands in a paragraph of its own."""
+    line = " ".join(text.split())
+    return line if line.isprintable() else "".join(c for c in line if c.isprintable() or c in _JOINERS)
 
 
 def _add_unreadable(columns: list[dict[str, Any]], e: Examples) -> None:
     """Below the others, the examples that could not be read: no more than an id and a label."""
     codes = {name: code for code, name in enumerate(e.classes)}
     for name, one in e.unreadable.items():
-        said = {"id": printable(name), "label": codes.get(one.label, -1), "reason": UNREADABLE}
+        said = {"id": printable(name), "given": codes.get(one.label, -1), "reason": UNREADABLE}
         for column in columns:
             blank = {"text": "", "name": -1, "number": None}[column["kind"]]
             column["values"].append(said.get(column["title"], blank))
@@ -91,12 +115,3 @@ def _number(title: str, values: np.ndarray) -> dict[str, Any]:
 
 def _or_none(values: np.ndarray, over: float = -np.inf) -> list[int | None]:
     return [int(value) if value > over else None for value in values.tolist()]
-
-
-def _pack(columns: list[dict[str, Any]], rows: np.ndarray) -> str:
-    everything = len(rows) == len(columns[0]["values"])
-    chosen = columns if everything else [
-        column | {"values": [column["values"][row] for row in rows]} for column in columns
-    ]  # fmt: skip
-    text = json.dumps({"columns": chosen, "rows": len(rows)}, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")

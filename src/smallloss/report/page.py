@@ -11,12 +11,15 @@ from smallloss.record.examples import SPLITS, TRAIN
 from smallloss.record.run import Run
 from smallloss.report import facts, svg
 from smallloss.report.compare import REFERENCE, shares
-from smallloss.report.packed import BUDGET, packed
-from smallloss.report.pictures import CLASSES_SHOWN, borderline, gallery
+from smallloss.report.script import SHARED, joined
 from smallloss.report.settings import shown_settings
 from smallloss.report.templates import environment
+from smallloss.report.workbench import FILE, workbench
 
-_TABLE_AND_GALLERIES = 3_000_000  # characters
+_MODULES = (  # each after those it imports
+    "make", "csv", "table", "filter", "decisions", "selection", "find", "sheets", "cards", "panel", "grid", "plane",
+    "server", "workbench",
+)  # fmt: skip
 
 
 def write_page(run: Run, path: str | Path) -> Path:
@@ -24,8 +27,9 @@ def write_page(run: Run, path: str | Path) -> Path:
     return files.write_text(path, page(run, Path(path).absolute().parent.name))
 
 
-def page(run: Run, folder: str = "RUN") -> str:
-    """The report as a text; `folder`: the name of the run's, for the commands in it.
+def page(run: Run, folder: str = "RUN", *, served: bool = False) -> str:
+    """The report as a text; `folder`: the name of the run's, for the commands in it. served: by `smallloss open`, which
+    has every picture and saves decisions.
 
     Everything in it is escaped but the plots, which hold no text of the user's.
     """
@@ -34,18 +38,18 @@ def page(run: Run, folder: str = "RUN") -> str:
     plots = {name: Markup(drawn) for name, drawn in _plots(run).items()}
     made = environment(Path(__file__).parent, pieces=facts.pieces, pair=facts.pair, decimal=facts.decimal)
     place = shlex.quote(facts.printable(folder))
-    return str(made.get_template("page.html.jinja").render(plots=plots, run=place, **_facts(run)))
+    script = Markup(joined((SHARED,), *_MODULES))
+    return str(made.get_template("page.html.jinja").render(
+        plots=plots, run=place, script=script, served=served, bench=workbench(run, served=served), **_facts(run)
+    ))  # fmt: skip
 
 
 def _facts(run: Run) -> dict[str, Any]:
     e = run.examples
     *apart, whole = facts.table_rows(run)
-    suspects, nearest = gallery(run), borderline(run)
-    pictures = sum(len(one.picture or "") for one in [*nearest, *(one for each in suspects for one in each.shown)])
     return {
         "name": facts.printable(run.name),
         "classes": len(e.classes),
-        "pictures": run.dataset is not None and run.dataset.pictures is not None,
         "evidence": f"one minus the label score: {facts.ranked_by(run)}" if run.by_hand else facts.ranked_by(run),
         "verdict": run.verdict,
         "whole": whole,
@@ -57,11 +61,8 @@ def _facts(run: Run) -> dict[str, Any]:
         "methods": facts.method_rows(run),
         "taken": list(shares(run.accuracies)),
         "shipped": facts.accuracy_words(run),
-        "suspects": suspects,
         "high_scores": facts.high_scores(run),
-        "borderline": nearest,
-        "table": packed(run, min(BUDGET, _TABLE_AND_GALLERIES - pictures)),
-        "classes_shown": CLASSES_SHOWN,
+        "decisions": FILE,
         "stages": [
             {"name": facts.called(run, stage), "curve": k % svg.CURVES, "dashes": svg.DASHES[k % len(svg.DASHES)]}
             for k, stage in enumerate(_curves(run))

@@ -4,7 +4,6 @@ import hashlib
 import re
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -13,7 +12,6 @@ from smallloss.data.new_examples import Seen
 from smallloss.data.protocol import conflict_table
 from smallloss.data.table_files import write_table
 from smallloss.engine.classifier import MODEL, Classifier
-from smallloss.files import write_npz
 from smallloss.methods.settings import NETS, Settings, groups_of
 from smallloss.methods.small_loss import Learned
 from smallloss.models import build
@@ -26,16 +24,14 @@ DUPLICATES = "duplicates.csv"
 _DIGITS = 16  # of a digest: enough to tell the networks of one user apart
 
 
-def write_run(folder: RunFolder, run: Run, classifier: Classifier, features: np.ndarray) -> None:
+def write_run(folder: RunFolder, run: Run, classifier: Classifier) -> None:
     """Everything but config.json, duplicates.csv, metrics.jsonl and the checkpoints, which were there before."""
-    run.write(folder.path, features)
+    run.write(folder.path)
     classifier.save(folder / MODEL)
     lost = run.examples.unreadable
     if lost:
         columns = {"id": list(lost), "given_label": [one.label for one in lost.values()]}
         write_table(folder / "unreadable.csv", columns | {"reason": [one.reason for one in lost.values()]})
-    if run.noise.probabilities is not None:
-        write_npz(folder / "out_of_sample.npz", {"probabilities": run.noise.probabilities.astype(np.float16)})
     write_page(run, folder / "report.html")
 
 

@@ -172,7 +172,8 @@ def _run(ready: Ready, settings: Settings, config: dict[str, Any], asked: Mappin
     run = CleanRun(result, learned, final, None if task.folder is None else task.folder.path, asked["backbone"])
     if task.folder is not None:
         task.folder.add(options=config["options"], shipped=None if shipped is None else shipped._asdict())
-        write_run(task.folder, result, run.classifier, features_of(task, everything[BASELINE].fitted.network))
+        result.features = features_of(task, everything[BASELINE].fitted.network)
+        write_run(task.folder, result, run.classifier)
     return run
 
 

@@ -118,6 +118,40 @@ def audit(
     return f"{page}\n{asked.table}  (the same questions as a table)\n{asked.words}"
 
 
+def open(
+    run: Annotated[Path, Arg("RUN", f"{_RUN}.")],
+    data: Annotated[str | None, Opt("DATA", "DATA of the run, if it has moved.")] = None,
+    label: Annotated[str | None, Opt("NAME", "--label of the run, with --data.")] = None,
+    labels: Annotated[Path | None, Opt("FILE", "--labels of the run, if it had them.")] = None,
+    port: Annotated[int, Opt("N", "Port on this machine; 0 takes a free one.", least=0)] = 0,
+    no_browser: Annotated[bool, Opt("", "Print the address, and open no browser.")] = False,
+) -> str:
+    """Open the page of a run, with every picture and with decisions saved into the run folder, until Ctrl-C."""
+    import webbrowser
+
+    from smallloss.auditing.run import read_run
+    from smallloss.auditing.serving import Server
+    from smallloss.data.source import load
+    from smallloss.record.run import data_of_run
+
+    found = read_run(run)
+    dataset = data_of_run(run) if data is None else load(data, label=label, labels=labels)
+    if dataset is not None:
+        found.require(dataset, run)
+        found = found.shown_with(dataset)  # type: ignore[assignment]
+    with Server(found, port) as server:
+        print(f"{server.address}\nIt holds the token: whoever has it may look and decide. Ctrl-C ends it.", flush=True)
+        if not no_browser:
+            webbrowser.open(server.address)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+    if not server.file.is_file():
+        return "Nothing was decided."
+    return f"{server.file}: the decisions. To rank anew by them: smallloss audit {run} --answers {server.file}"
+
+
 def export(
     run: Annotated[Path, Arg("RUN", f"{_RUN}.")],
     to: Annotated[str, Opt("FORMAT", "folder, csv, parquet, cleanlab, labelstudio or fiftyone.", required=True)],

@@ -100,7 +100,7 @@ export class TypeAhead {
     if (one !== null) return `Enter takes “\u2068${names[one]}\u2069”.`;
     const text = folded(this.field.value);
     if (!text) return "Type its name, or choose with ↑ and ↓.";
-    if (text === folded(names[this.given])) return "That is the label it has.";
+    if (text === folded(names[this.given] ?? "")) return "That is the label it has.";
     if (!this.found.length) return "No class is called that.";
     return `${this.found.length.toLocaleString("en")} are found: type on, or choose with ↑ and ↓.`;
   }

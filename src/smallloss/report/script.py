@@ -1,15 +1,17 @@
 """Script modules joined into one, for pages that load nothing and let no script run but this one, by its hash."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
+SHARED = Path(__file__).parent / "js"
 _IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:class|const|function) (\w+))", re.MULTILINE)
 _LEFT = re.compile(r"^\s*(?:import|export)\b.*", re.MULTILINE)
 
 
-def joined(folder: Path, *names: str) -> str:
-    """The modules one after the other, each in a scope of its own, so that their names cannot clash.
+def joined(folders: Sequence[Path], *names: str) -> str:
+    """The modules, from the first folder that has them, each in a scope of its own, so that their names cannot clash.
 
     Of `x.js` it makes `const $x = (() => { ...; return { what it exports }; })();`, and of an import from it, which
     must stand below it, `const { what } = $x;`. Nothing else is understood, and what is not is refused.
@@ -17,7 +19,8 @@ def joined(folder: Path, *names: str) -> str:
     exported: dict[str, list[str]] = {}
     parts = []
     for name in names:
-        text = (folder / f"{name}.js").read_text(encoding="utf-8")
+        home = next(folder for folder in folders if (folder / f"{name}.js").is_file())
+        text = (home / f"{name}.js").read_text(encoding="utf-8")
         for what, module in _IMPORT.findall(text):
             missing = set(what.split(", ")) - set(exported.get(module, []))
             if missing:

@@ -1,0 +1,93 @@
+"""What to hold beside a suspicion: the nearest kept examples of the class given and of the class seen, and twins."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from smallloss.record.examples import Examples
+from smallloss.record.run import Run
+
+NEAREST = 3  # of each class
+TWINS = 6
+_FLOATS = 1 << 24  # of distances at a time
+
+
+def evidence(run: Run, rows: np.ndarray) -> dict[str, list[Any]]:
+    """For each of the rows: the nearest kept of the class given and of that seen, rows of the dataset, and how much
+    nearer the latter are; its percentile among the losses of its class; probabilities of both; equal ones labelled
+    otherwise. A column is left out where nothing is known."""
+    e, found = run.examples, dict[str, list[Any]]()
+    if run.features is not None:
+        x = np.asarray(run.features, np.float32)
+        for name, wanted in (("given", e.label), ("seen", e.seen)):
+            nearest, far = _nearest(x, e, rows, wanted[rows])
+            found |= {name: nearest, f"{name}_far": far}
+    found["percentile"] = _percentiles(e)[rows].tolist()
+    if run.noise.probabilities is not None:
+        several = np.asarray(run.noise.probabilities, np.float16)[:, rows].astype(np.float64)
+        known = (~np.isnan(several)).sum(axis=0)  # networks that did not learn the example
+        g = np.where(known, np.nansum(several, axis=0) / np.maximum(known, 1), np.nan)
+        at = np.arange(len(rows))
+        for name, wanted in (("given", e.label), ("seen", np.maximum(e.seen, 0))):
+            found[f"{name}_probability"] = [_percent(p) for p in g[at, wanted[rows]]]
+    twins = _twins(run, rows)
+    return found | ({"twins": twins} if any(twins) else {})
+
+
+def _nearest(x: np.ndarray, e: Examples, rows: np.ndarray, wanted: np.ndarray) -> tuple[list[Any], list[Any]]:
+    """Of each row, the nearest kept examples of the class wanted but itself; how far the first lies, in thousandths."""
+    nearest: list[list[int]] = [[] for _ in rows]
+    far: list[int | None] = [None] * len(rows)
+    for k in np.unique(wanted[wanted >= 0]).tolist():
+        kept = np.flatnonzero(e.kept & (e.label == k))
+        if not len(kept):
+            continue
+        for mine in _chunks(np.flatnonzero(wanted == k), len(kept)):
+            apart = _distances(x[rows[mine]], x[kept])
+            apart[rows[mine][:, None] == kept] = np.inf
+            order = np.argsort(apart, axis=1, kind="stable")[:, :NEAREST]
+            for at, places, distances in zip(mine.tolist(), order, apart, strict=True):
+                close = [place for place in places.tolist() if np.isfinite(distances[place])]
+                nearest[at] = kept[close].tolist()
+                far[at] = round(1000 * float(distances[close[0]])) if close else None
+    return nearest, far
+
+
+def _distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    squares = (a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * (a @ b.T)
+    return np.asarray(np.sqrt(np.maximum(squares, 0)))
+
+
+def _chunks(rows: np.ndarray, against: int) -> Iterator[np.ndarray]:
+    size = max(1, _FLOATS // against)
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
+def _percentiles(e: Examples) -> np.ndarray:
+    """How many in a hundred of those ranked with the same label, on the same side, have a lower score."""
+    of = np.zeros(len(e), np.int64)
+    for split in np.unique(e.split):
+        mine = (e.split == split) & (e.rank > 0)
+        of[mine] = np.bincount(e.label[mine], minlength=len(e.classes))[e.label[mine]]
+    return (100 * np.maximum(e.rank - 1, 0)) // np.maximum(of, 1)
+
+
+def _percent(p: float) -> int | None:
+    return round(100 * float(p)) if np.isfinite(p) else None
+
+
+def _twins(run: Run, rows: np.ndarray) -> list[list[int]]:
+    """Of each row, the duplicates, equal or nearly so, that carry another label."""
+    if run.dataset is None:
+        return [[] for _ in rows]
+    groups, labels = run.dataset.groups, run.examples.label
+    order = np.argsort(groups, kind="stable")
+    start, end = (np.searchsorted(groups[order], groups[rows], side) for side in ("left", "right"))
+    members = [order[a:b] for a, b in zip(start, end, strict=True)]
+    return [
+        [int(i) for i in islice((i for i in some if labels[i] != labels[row]), TWINS)]
+        for some, row in zip(members, rows.tolist(), strict=True)
+    ]

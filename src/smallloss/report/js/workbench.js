@@ -1,0 +1,288 @@
+// The work: what looks wrong is filtered, looked at, decided, many at once, and saved to a file.
+
+import { Cards } from "./cards.js";
+import { defused, written } from "./csv.js";
+import { Decisions } from "./decisions.js";
+import { ANY, FIRST, fromAddress, groups, matching, toAddress } from "./filter.js";
+import { TypeAhead } from "./find.js";
+import { Grid } from "./grid.js";
+import { at, count, download, make } from "./make.js";
+import { Panel } from "./panel.js";
+import { Plane } from "./plane.js";
+import { Selection } from "./selection.js";
+import { Server } from "./server.js";
+import { Table } from "./table.js";
+
+const PER_PAGE = { sheets: 100, texts: 25, cells: 25, "": 50 }, GROUPS = 12;
+const KEYS = { r: "right", s: "suggested", n: "none", u: "unsure" };
+const SAID = { right: "The label is kept", suggested: "The suggestion is taken", none: "None of the classes", unsure: "Unsure" };
+
+async function unpacked() {
+  const bytes = Uint8Array.from(atob(at("bench-data").textContent), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+class Workbench {
+  constructor(bench) {
+    this.bench = bench;
+    this.table = new Table(bench.columns);
+    this.decisions = new Decisions(this.table, bench, () => localStorage);
+    this.server = bench.served ? new Server((text) => this.say(text)) : null;
+    this.cards = new Cards(bench, this.table, this.decisions, this.server);
+    this.selection = new Selection(PER_PAGE[this.cards.kind]);
+    this.panel = new Panel(at("evidence"), bench, this.table, this.cards);
+    this.grid = new Grid({ list: at("cards"), cards: this.cards, selection: this.selection, changed: () => this.look() });
+    this.search = new TypeAhead({
+      field: at("class-field"), list: at("class-list"), status: at("class-found"), names: bench.classes,
+      take: (position) => this.choose(position), leave: () => this.chooseNothing(),
+    });
+    at("map").hidden = !bench.map;
+    if (bench.map) this.plane = new Plane(bench.map, this.table, (rows) => this.take(rows));
+    this.filters();
+    this.buttons();
+    this.read(true);
+    this.server?.decisions().then((csv) => this.served(csv));
+  }
+
+  // --- what is wanted -------------------------------------------------------------------------------------
+
+  filters() {
+    const { table } = this, offered = (title) => [...new Set(table.byTitle.get(title).values)].filter((code) => code >= 0)
+      .sort((a, b) => a - b).map((code) => table.names(title)[code]);
+    const options = {
+      reason: [...new Set([FIRST.reason, ...offered("reason")])].map((name) => [name, name]).concat([[ANY, "any"]]),
+      given: [["", "any"], ...offered("given").map((name) => [name, name])],
+      looks: [["", "any"], ...offered("looks like").map((name) => [name, name])],
+      sort: ["label score", "mean loss", "probability", "id", "given", "looks like"].filter((title) => table.has(title)).map((title) => [title, title]),
+    };
+    for (const [name, choices] of Object.entries(options)) {
+      at(`filter-${name}`).append(...choices.map(([value, words]) => make("option", { value }, words)));
+    }
+    for (const field of document.querySelectorAll("[data-filter]")) {
+      field.addEventListener(field.type === "search" ? "input" : "change", () => this.want({ [field.dataset.filter]: field.type === "checkbox" ? (field.checked ? "1" : "") : field.value }));
+    }
+    addEventListener("hashchange", () => this.read(false));
+  }
+
+  // From the address; one that is a place on this page, and not a filter, changes nothing.
+  read(first) {
+    const hash = location.hash;
+    if (!first && !hash.includes("=")) return;
+    this.wanted = fromAddress(hash.includes("=") ? hash : "");
+    this.list(true);
+    if (hash.includes("=")) at("work").scrollIntoView();
+  }
+
+  reset() {
+    this.inside = null;
+    this.plane?.clear();
+    this.want(FIRST);
+  }
+
+  want(change) {
+    this.wanted = { ...this.wanted, ...change };
+    history.replaceState(null, "", toAddress(this.wanted));
+    this.list(true);
+  }
+
+  // What a loop on the map holds, kept ones too; null: no loop.
+  take(rows) {
+    this.inside = rows;
+    this.want(rows ? { ...FIRST, reason: ANY, decided: this.wanted.decided } : {});
+    this.say(rows ? `The loop holds ${count(rows.size)}.` : "No loop.");
+  }
+
+  list(fromStart) {
+    const rows = matching(this.table, this.wanted, (row) => this.decisions.word(row), this.inside);
+    this.selection.list(rows, fromStart);
+    for (const field of document.querySelectorAll("[data-filter]")) {
+      const value = this.wanted[field.dataset.filter];
+      if (field.type === "checkbox") field.checked = Boolean(value);
+      else if (field.value !== value) field.value = value;
+    }
+    this.grid.draw();
+    this.offer();
+    this.look();
+  }
+
+  // The groups that can be decided at once, of what is called likely wrong or whatever reason is chosen.
+  offer() {
+    const wanted = { ...this.wanted, given: "", looks: "", search: "" };
+    const key = toAddress(wanted) + this.decisions.past.length;
+    if (key !== this.offered) {
+      this.offered = key;
+      const found = groups(this.table, matching(this.table, wanted, (row) => this.decisions.word(row), this.inside));
+      const more = found.length > GROUPS ? [make("span", { class: "small" }, `and ${count(found.length - GROUPS)} more pairs`)] : [];
+      at("groups").replaceChildren(...found.slice(0, GROUPS).map((group) => this.group(group)), ...more);
+    }
+    for (const button of at("groups").querySelectorAll("button")) {
+      button.setAttribute("aria-pressed", button.dataset.given === this.wanted.given && button.dataset.looks === this.wanted.looks);
+    }
+  }
+
+  group([given, looks, many]) {
+    const button = make("button", { type: "button", "data-given": given, "data-looks": looks },
+      make("bdi", {}, given), " → ", make("bdi", {}, looks), " ", make("b", {}, count(many)));
+    button.addEventListener("click", () => {
+      const again = button.getAttribute("aria-pressed") === "true";
+      this.want({ given: again ? "" : given, looks: again ? "" : looks });
+    });
+    return button;
+  }
+
+  // --- what is said of it ---------------------------------------------------------------------------------
+
+  look() {
+    const { selection } = this, many = selection.chosen.size;
+    at("bench-count").textContent = this.grid.said;
+    at("meant").textContent = many ? `${count(many)} selected:` : selection.rows.length ? "This one:" : "";
+    at("select-all").textContent = `select all ${count(selection.rows.length)}`;
+    at("evidence").hidden = !selection.rows.length;
+    if (selection.rows.length) this.panel.show(selection.row);
+    at("answered").textContent = `${count(this.decisions.count)} decided`;
+    at("lost").hidden = !this.decisions.lost;
+  }
+
+  say(text) {
+    at("bench-said").textContent = text;
+  }
+
+  // --- decisions ------------------------------------------------------------------------------------------
+
+  decide(what, words) {
+    const { selection } = this, rows = selection.meant, one = !selection.chosen.size;
+    const done = this.decisions.decide(rows, what);
+    const left = rows.length - done;
+    this.say(`${words}: ${count(done)}.${left ? ` ${count(left)} could not be decided so.` : ""}`);
+    selection.none();
+    this.decided(rows);
+    const stays = selection.rows[selection.at] === rows[0];
+    if (one && done && stays) this.grid.go(selection.at + 1);
+  }
+
+  decided(rows) {
+    if (this.wanted.decided) this.list(false);
+    else {
+      this.grid.redraw(rows);
+      this.look();
+    }
+    at(`row-${this.selection.row}`)?.focus({ preventScroll: true });
+  }
+
+  undo() {
+    const rows = this.decisions.undo();
+    this.say(rows.length ? `Undone: ${count(rows.length)}.` : "Nothing to undo.");
+    this.decided(rows);
+  }
+
+  other() {
+    const { meant } = this.selection;
+    if (!meant.length) return;
+    const labels = new Set(meant.map((row) => this.table.value("given", row)));
+    at("choice").hidden = false;
+    this.search.open(labels.size === 1 ? [...labels][0] : null);
+  }
+
+  choose(position) {
+    this.chooseNothing();
+    this.decide(this.decisions.named(position), `It is “\u2068${this.bench.classes[position]}\u2069”`);
+  }
+
+  chooseNothing() {
+    at("choice").hidden = true;
+    at(`row-${this.selection.row}`)?.focus({ preventScroll: true });
+  }
+
+  // What the run folder has, and what only this browser kept; from now on the folder has all.
+  served(csv) {
+    this.decisions.read(csv);
+    this.decisions.kept = () => this.server.save(this.decisions.csv);
+    if (this.decisions.count && this.decisions.csv !== csv) this.decisions.kept();
+    this.list(false);
+  }
+
+  // --- files ----------------------------------------------------------------------------------------------
+
+  saveDecisions() {
+    download(this.decisions.csv, this.bench.file);
+    at("saved").hidden = false;
+    this.say(`Saved ${count(this.decisions.count)} as ${this.bench.file}.`);
+  }
+
+  async load() {
+    const [file] = at("load-file").files;
+    const found = file ? this.decisions.read(await file.text()) : 0;
+    at("load-file").value = "";
+    this.list(false);
+    this.say(`Decisions read from the file: ${count(found)}.`);
+  }
+
+  saveList() {
+    const titles = this.table.columns.map((column) => column.title).filter((title) => title !== "spelled");
+    const lines = [...this.selection.rows].map((row) => [...titles.map((title) => defused(this.table.shown(title, row))), this.decisions.word(row)]);
+    download(written([[...titles, "decision"], ...lines]), "list.csv");
+  }
+
+  async copy() {
+    const ids = [...this.selection.rows].map((row) => this.table.shown("id", row));
+    try {
+      await navigator.clipboard.writeText(ids.join("\n"));
+      this.say(`Copied ${count(ids.length)} ids.`);
+    } catch {
+      this.say("This browser lets the page copy nothing: save the list instead.");
+    }
+  }
+
+  // --- buttons and keys -----------------------------------------------------------------------------------
+
+  buttons() {
+    const clicks = {
+      "decide-right": () => this.key("r"), "decide-suggested": () => this.key("s"), "decide-none": () => this.key("n"),
+      "decide-unsure": () => this.key("u"), "decide-other": () => this.other(), undo: () => this.undo(),
+      "select-all": () => this.key("a"), "select-none": () => this.key("Escape"), cancel: () => this.chooseNothing(),
+      "save-decisions": () => this.saveDecisions(), load: () => at("load-file").click(), "save-list": () => this.saveList(),
+      copy: () => this.copy(), "show-evidence": () => this.key("e"), reset: () => this.reset(),
+    };
+    for (const [id, click] of Object.entries(clicks)) at(id).addEventListener("click", click);
+    at("load-file").addEventListener("change", () => this.load());
+    document.addEventListener("keydown", (event) => this.press(event));
+  }
+
+  press(event) {
+    const { target } = event, inList = target.closest("#cards"), key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    if (event.altKey || event.metaKey || event.ctrlKey || target.closest("input, select, textarea, #choice")) return;
+    if (event.repeat && !key.startsWith("Arrow") && !key.startsWith("Page")) return;
+    if (key === "/") at("filter-search").focus();
+    else if (!inList && (key.startsWith("Arrow") || key.startsWith("Page") || [" ", "Home", "End", "Enter"].includes(key))) return;
+    else if (!(inList && this.grid.press(key)) && !this.key(key)) return;
+    event.preventDefault();
+  }
+
+  // Whether the key means something.
+  key(key) {
+    const { selection } = this;
+    if (KEYS[key]) this.decide(this.decisions.as(KEYS[key]), SAID[KEYS[key]]);
+    else if (key === "w") this.other();
+    else if (key === "z") this.undo();
+    else if (key === "a") { selection.all(); this.marked(); }
+    else if (key === "Escape") { selection.none(); this.marked(); }
+    else if ((key === "x" || key === " ") && selection.rows.length) { selection.toggle(selection.row); this.marked(); }
+    else if (key === "e" || key === "Enter") at("work").classList.toggle("open");
+    else return false;
+    return true;
+  }
+
+  marked() {
+    this.grid.mark();
+    this.look();
+  }
+}
+
+if ("DecompressionStream" in window) { // else the sentence that says so stays
+  unpacked().then((bench) => {
+    at("bench").hidden = false;
+    at("bench-absent").hidden = true;
+    new Workbench(bench);
+  });
+}

@@ -1,0 +1,109 @@
+"""What the page has to be worked in: every example, and of the most suspicious what a person judges them by."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from smallloss.data.dataset import Dataset
+from smallloss.data.table_files import as_cell, defuse
+from smallloss.noise.answers import COLUMNS, SUSPICIOUS
+from smallloss.record.run import Run
+from smallloss.report.cells import Cells, Words
+from smallloss.report.evidence import evidence
+from smallloss.report.facts import printable, shortened
+from smallloss.report.map import places
+from smallloss.report.packed import BUDGET, pack, readable, table
+from smallloss.report.sheets import sheets
+
+PAGE = 4_600_000  # characters, of which the rest of the page needs a few
+TEXT_LENGTH = 3_000
+FILE = "decisions.csv"
+
+
+class Workbench(NamedTuple):
+    """`data`: what the page's script reads. `shown` of the examples that look wrong have their picture, text or row."""
+
+    data: str
+    rows: int
+    total: int
+    suspects: int
+    shown: int
+    pictures: bool
+
+
+def workbench(run: Run, *, served: bool = False) -> Workbench:
+    """served: every picture can be asked for one by one."""
+    e, data = run.examples, run.dataset
+    every = table(run, BUDGET)
+    suspects = np.flatnonzero(e.likely_wrong)
+    suspects = suspects[np.argsort(e.label_score[suspects], kind="stable")]
+    beside = evidence(run, suspects)
+    facts: dict[str, Any] = {
+        "run": run.key, "file": FILE, "fields": COLUMNS, "stratum": SUSPICIOUS,
+        "classes": [printable(name) for name in e.classes], "cells": [defuse(as_cell(name)) for name in e.classes],
+        "columns": every.columns, "evidence": {"rows": suspects.tolist(), **beside}, "served": served,
+    }  # fmt: skip
+    if run.features is not None:
+        facts["map"] = dict(zip("xy", places(run.features, e).T.tolist(), strict=True))
+    wanted = _in_order(suspects.tolist(), beside, _others(run))
+    room = PAGE - len(pack(facts))
+    shown = {} if data is None else _shown(run, data, wanted, room)
+    there = set(shown.get("rows", []))
+    return Workbench(
+        pack(facts | {"shown": shown}), every.rows, every.total, len(suspects),
+        sum(row in there for row in suspects.tolist()), "sheets" in shown,
+    )  # fmt: skip
+
+
+def _others(run: Run) -> list[int]:
+    """What is not called likely wrong, the most suspicious first."""
+    e = run.examples
+    rows = np.flatnonzero((e.rank > 0) & ~e.likely_wrong)
+    return rows[np.argsort(e.label_score[rows], kind="stable")].tolist()
+
+
+def _in_order(suspects: list[int], beside: dict[str, list[Any]], others: list[int]) -> list[int]:
+    """Each suspect with what stands beside it, then the others."""
+    first: dict[int, None] = {}
+    for place, row in enumerate(suspects):
+        first[row] = None
+        for name in ("given", "seen", "twins"):
+            first |= dict.fromkeys(beside[name][place] if name in beside else ())
+    return list(first | dict.fromkeys(others))
+
+
+def _shown(run: Run, data: Dataset, wanted: list[int], room: int) -> dict[str, Any]:
+    """Of as many of the wanted as there is room for: pictures, texts with the words that speak against the label, or
+    the cells of rows that do."""
+    if data.pictures is not None:
+        return sheets(data, wanted, room)
+    if data.shown is not None and data.kind != "table":
+        return _texts(run, data, wanted, room)
+    cells = Cells(run)
+    found = _as_fit(((row, cells.of(row)) for row in wanted), room)
+    return {"rows": list(found), "names": cells.names, "cells": list(found.values())}
+
+
+def _texts(run: Run, data: Dataset, wanted: list[int], room: int) -> dict[str, Any]:
+    assert data.shown is not None
+    e, words = run.examples, Words(run, data.shown)
+
+    def text(row: int) -> tuple[str, list[str]]:
+        said = shortened(readable(data.shown[row]), TEXT_LENGTH)  # type: ignore[index]
+        return said, words.of(said, int(e.label[row]), int(e.seen[row]))
+
+    found = _as_fit(((row, text(row)) for row in wanted), room)
+    return {"rows": list(found), "texts": [said for said, _ in found.values()], "words": [w for _, w in found.values()]}
+
+
+def _as_fit(each: Iterable[tuple[int, Any]], room: int) -> dict[int, Any]:
+    """The first of them, until `room` characters are full."""
+    found: dict[int, Any] = {}
+    for row, what in each:
+        room -= len(json.dumps(what))
+        if room < 0:
+            break
+        found[row] = what
+    return found

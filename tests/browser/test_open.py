@@ -1,0 +1,44 @@
+"""The page as `smallloss open` serves it, in a real browser: decisions are saved as they are made."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from audited import run_of
+from made import rows_of
+from smallloss.auditing.run import read_run
+from smallloss.auditing.serving import Server
+
+SECONDS = 10
+
+
+def test_decisions_are_saved_as_they_are_made_and_every_picture_is_there(chromium: Any, tmp_path: Path) -> None:
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    data = run_of(tmp_path / "run")
+    run = read_run(tmp_path / "run").shown_with(data)
+    with Server(run) as server:  # type: ignore[arg-type]
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            chromium.get_log("browser")
+            chromium.get(server.address)
+            wait = WebDriverWait(chromium, SECONDS)
+            wait.until(lambda b: b.find_elements("css selector", ".card"))
+            large = "return document.querySelector('#evidence > img').naturalWidth"
+            wait.until(lambda b: b.execute_script(large) == 4)
+            ActionChains(chromium).send_keys("s").send_keys("u").perform()
+            wait.until(lambda b: "Saved in the run folder" in b.find_element("css selector", "#bench-said").text)
+            assert sorted(row["answer"] for row in rows_of(server.file)) == ["unsure", "wrong"]
+            chromium.execute_script("localStorage.clear()")
+            chromium.get(server.address)
+            wait.until(lambda b: b.find_element("css selector", "#answered").text == "2 decided")
+            assert [
+                one
+                for one in chromium.get_log("browser")
+                if one["level"] == "SEVERE" and "favicon" not in one["message"]
+            ] == []
+        finally:
+            server.shutdown()
+            thread.join(SECONDS)
