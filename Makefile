@@ -26,10 +26,10 @@ browser-test: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
 	$(TEST_ENV) $(BIN)/python -m pytest -rs tests/browser
 
-# The documentation as a site, in build/site; a dead link or anything loaded from outside fails it.
+# The documentation as a site, build/site/index.html; a dead link or anything loaded from outside fails it.
 docs: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs,browser]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python -m pytest -rs tests/browser/test_site.py
 
 lint: $(STAMP)

@@ -1,4 +1,4 @@
-"""The same file given to smallloss and to cleanlab, both as their first pages say (docs/guide/cleanlab.md).
+"""The same file given to smallloss and to cleanlab (docs/guide/cleanlab.md).
 
 python benchmarks/beside_cleanlab.py youtube_comments.csv digits    # pip install cleanlab
 """
