@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # One thread per test worker: two workers with two threads each are several times slower.
 TEST_ENV := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test browser-test lint format clean
+.PHONY: demo test browser-test docs lint format clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml constraints.txt
@@ -25,6 +25,12 @@ test: lint
 browser-test: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
 	$(TEST_ENV) $(BIN)/python -m pytest -rs tests/browser
+
+# The documentation as a site, build/site/index.html; a dead link or anything loaded from outside fails it.
+docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs,browser]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m pytest -rs tests/browser/test_site.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

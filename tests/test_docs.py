@@ -20,12 +20,15 @@ import numpy as np
 import pytest
 import torch
 import typer
+from PIL import Image
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import smallloss as sl
+from command import smallloss
+from made import rows_of, write_rows
 from smallloss.cli import app
 from smallloss.criterion.selection import REASONS
 from smallloss.record.examples import COLUMNS
@@ -264,7 +267,41 @@ def test_the_api_runs_as_it_is_written(tiny, tmp_path, monkeypatch, capsys):
     assert set(np.load(folder / "selection.npz")) <= set(re.findall(r"`(\w+)`", page))
 
 
-def test_the_front_page_runs_as_it_is_written(tiny, tmp_path, monkeypatch):
+def typed(page: Path) -> Iterator[tuple[str, ...]]:
+    """The commands of its blocks, in their order, with less training."""
+    lines = [line for block in blocks(page, "") for line in block.splitlines() if line.startswith("smallloss ")]
+    for words in (shlex.split(line, comments=True)[1:] for line in lines):
+        yield (*words, *(("--epochs", "3") if words[0] == "clean" else ()))
+
+
+def test_the_tutorial_runs_as_it_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = DOCS / "guide" / "tutorial.md"
+    for words in typed(page):
+        if "--answers" in words:
+            asked = rows_of(Path("runs/digits/audit/audit.csv"))
+            write_rows(Path(words[-1]), [row | {"answer": "right"} for row in asked])
+        smallloss(*words)
+    known: dict[str, Any] = {}
+    (in_python,) = blocks(page)
+    exec(in_python, known)
+    assert len(known["classifier"].predict(known["new"])) == 5
+    assert Path("cleaned.csv").exists()
+
+
+def test_the_commands_of_the_front_page_run_as_they_are_written(tiny, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for k, (picture, label) in enumerate(zip(tiny.inputs, tiny.labels, strict=True)):
+        place = Path("photos", "abc"[label], f"{k}.png")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture).save(place)
+    for words in typed(ROOT / "README.md"):
+        smallloss(*words)
+    assert {path.name for path in Path("run").iterdir()} >= {"report.html", "examples.csv", "audit"}
+    assert any(Path("cleaned").rglob("*.png"))
+
+
+def test_the_front_page_runs_in_python_as_it_is_written(tiny, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (in_python,) = blocks(ROOT / "README.md")
     known = a_few(tiny)

@@ -1,12 +1,14 @@
 """Every example runs as a user would run it, stays short, and prints what it claims."""
 
 import csv
+import json
 import os
 import re
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,3 +100,18 @@ def test_algorithm_1():
     out = run("algorithm_1.py")
     assert number(r"([\d.]+) % of the \d+ selected", out) > number(r"([\d.]+) % of all", out) + 20
     assert number(r"Trained on the selected: ([\d.]+) %", out) > number(r"Trained on all labels: ([\d.]+) %", out)
+
+
+def test_the_notebook_runs_from_top_to_bottom(capsys):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    known: dict[str, Any] = {}
+    for cell in json.loads((EXAMPLES / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]:
+        assert not cell.get("outputs"), "save it without what it printed"
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), known)
+    known["plt"].close("all")
+    out = capsys.readouterr().out
+    assert number(r"called likely wrong, (\d+)% of them are", out) > 75  # 20 by chance
+    assert number(r"(\d+)% of the wrong ones were found", out) > 75
