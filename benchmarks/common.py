@@ -36,13 +36,14 @@ def named_values(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def record(path: Path, row: dict[str, Any]) -> None:
-    """Append one line and flush it: a run that is cut off keeps what it measured."""
+    """Append one line and flush it: a run that is cut off keeps what it measured. What the row says of its own making,
+    such as a commit before this one, stands."""
     path.parent.mkdir(parents=True, exist_ok=True)
     script = os.path.relpath(sys.argv[0])
     places = (_place(word) for word in sys.argv[1:])
     facts = {"commit": commit(), "hardware": hardware(), "command": shlex.join(["python", script, *places])}
     with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row | facts) + "\n")
+        file.write(json.dumps(facts | row) + "\n")
         file.flush()
 
 

@@ -17,7 +17,7 @@ from smallloss.comparing.compare import compare, require_all
 from smallloss.comparing.jobs import Results, claim
 from smallloss.comparing.page import difference
 from smallloss.data.idx import load_digits
-from smallloss.errors import InputError, SmallLossError
+from smallloss.errors import InputError, SmallLossError, TooFewError
 from smallloss.methods import rsl
 from smallloss.report.compare import paired
 from smallloss.run.clean import clean
@@ -110,6 +110,12 @@ def test_what_failed_is_named_and_tried_again(tmp_path: Path, monkeypatch: pytes
     said: list[str] = []
     again = compare(small(), tmp_path, methods="rsl", seeds=1, say=said.append, **HOW)
     assert (again.failed, said) == ({}, ["rsl, seed 0 (it failed before, and is tried again)"])
+
+
+def test_a_method_that_had_too_few_to_learn_from_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(rsl, "train", lambda *_: (_ for _ in ()).throw(TooFewError("Nothing was selected.")))
+    found = compare(small(), tmp_path, methods="rsl", seeds=1, beside=(), say=lambda words: None, **HOW)
+    assert found.failed == {"rsl 0": "Nothing was selected. The model is that of plain cross entropy."}
 
 
 def test_two_processes_share_a_folder_and_a_killed_one_loses_nothing(tmp_path: Path):

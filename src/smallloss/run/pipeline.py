@@ -141,7 +141,7 @@ def _run(ready: Ready, settings: Settings, config: dict[str, Any], asked: Mappin
         try:
             everything[method] = methods.train(method, task, settings, noise)
         except TooFewError as error:  # every example is judged all the same
-            ready.notes.append(f"{error} The model is that of plain cross entropy.")
+            ready.notes.insert(0, f"{error} The model is that of plain cross entropy.")
     learned = everything.get(method, everything[BASELINE])
     ready.notes += learned.notes
     evidence = learned if learned.score is not None else judge_by_stage1(everything[BASELINE], settings)
