@@ -20,6 +20,7 @@ from smallloss.auditing.session import ask, audit, read_back
 from smallloss.data.table_files import read_table
 from smallloss.data.told import read_corrections, read_rates
 from smallloss.errors import InputError
+from smallloss.files import read_npz, write_npz
 from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.answers import NONE
 from smallloss.noise.blocks import anytime
@@ -54,6 +55,17 @@ def heard(folder: Path, which: Callable[[int], bool] = lambda place: True, **wis
     """An audit, and what it says once somebody who knows the truth has answered."""
     table = audit(folder, **wish)[0].name
     return read_back(folder, answered(folder, folder.parent / "answers.csv", table, which))
+
+
+def test_an_audit_begun_before_pages_were_remembered_is_read(folder: Path, tmp_path: Path) -> None:
+    run_of(tmp_path / "another")
+    expected = heard(tmp_path / "another", kept=40, dropped=20)
+    audit(folder, kept=40, dropped=20)
+    saved = read_npz(folder / "audit" / "state.npz")
+    del saved["asked"]
+    write_npz(folder / "audit" / "state.npz", saved)
+    found = read_back(folder, answered(folder, tmp_path / "answers.csv"))
+    assert found.asked_about.precision == expected.asked_about.precision
 
 
 # --- what is asked ------------------------------------------------------------------------------------------

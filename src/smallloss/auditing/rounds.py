@@ -70,7 +70,8 @@ class State:
 def read_state(run: Audited, seed: int = 0) -> State:
     """As it was left; before anybody answered for this run, the table of the run."""
     if (run / STATE).is_file():
-        saved = read_npz(run / STATE)
+        any_of_them = {"asked": np.ones(len(run.labels), bool)}  # an audit that was begun before this was written
+        saved = any_of_them | read_npz(run / STATE)
         return State(seed=int(saved.pop("seed")), **saved)
     stream = _streams(run, run.kept, run.label_score, run.known)
     score = run.label_score[None].astype(np.float64)
