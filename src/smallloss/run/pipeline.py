@@ -76,7 +76,7 @@ def start(asked: dict[str, Any]) -> CleanRun:
     if isinstance(asked["transition"], str | Path):
         config["given"] = ["--transition", str(files.place(asked["transition"]))]
     config["chosen"] = choices(task, chosen, ready.noise, accuracy_on=ready.accuracy_on, asked=asked)
-    if by_default:
+    if by_default and backbone is not None:
         config["chosen"]["backbone"] = by_default[0]
     if alike := alike_note(task.dataset.classes):
         config["chosen"]["labels"] = alike[0]
