@@ -30,10 +30,11 @@ def photos(folder, side=80):
 
 def test_where_it_is_installed_a_run_and_its_predictions_go_through_it(monkeypatch, tmp_path):
     install(monkeypatch, tmp_path / "weights.pth")
+    monkeypatch.setattr(lite, "_MANY", 23)
     data, out = photos(tmp_path / "photos"), tmp_path / "run"
     words = ["clean", data, "--out", out, "--epochs", 4, "--noise-rate", 0.1, "--device", "cpu"]
     said = " ".join(smallloss(*words).out.split())
-    note = "The pictures are seen through photos:128, a small network trained on photos, at the size that fits a CPU;"
+    note = "The pictures are seen through photos:128, a small network trained on photos, at a size that this machine"
     assert said.count(note) == 1
     assert note in (out / "report.html").read_text(encoding="utf-8")
     config = json.loads((out / "config.json").read_text(encoding="utf-8"))
@@ -55,10 +56,10 @@ def test_where_it_is_not_installed_large_photos_get_one_note(side, notes, monkey
 @pytest.mark.parametrize(
     "wishes, device, name",
     [
-        ({}, "cpu", "photos:128"),
+        ({}, "cpu", "photos:224"),
         ({}, "cuda", "photos:224"),
-        ({"preset": "cpu"}, "cpu", "photos:128"),  # what the hardware would have chosen
-        ({"settings": {"beta": 0.2}}, "cpu", "photos:128"),
+        ({"preset": "cpu"}, "cpu", "photos:224"),  # what the hardware would have chosen
+        ({"settings": {"beta": 0.2}}, "cpu", "photos:224"),
         ({"backbone": "photos"}, "cuda", "photos:224"),
         ({"backbone": "photos:160"}, "cuda", "photos:160"),
         ({"backbone": "mine:make"}, "cpu", "mine:make"),
@@ -82,3 +83,9 @@ def test_arrays_and_small_pictures_stay_as_they_are(monkeypatch, tmp_path):
     large = sl.load((np.zeros((4, 96, 96, 3), np.uint8), [0, 1, 0, 1]))
     for data in (large, sl.load(photos(tmp_path, 64))):
         assert backbone_for(data, NO_WISH, CPU) == (None, [])
+
+
+def test_many_are_seen_smaller_where_there_is_no_gpu():
+    assert [lite.sized(torch.device(on), n) for on in ("cpu", "cuda") for n in (10_000, 10_001)] == [
+        *("photos:224", "photos:128", "photos:224", "photos:224"),
+    ]

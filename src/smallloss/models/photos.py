@@ -22,17 +22,17 @@ _BLOCKS = (  # repetitions, kernel, stride of the first, expansion, channels
     (1, 3, 1, 6, 320),
 )  # fmt: skip
 _STEP = 32  # the sides of a picture are halved five times
-_SIZES = {"cuda": 224}  # what the weights were trained with, or what two cores have the time for
-_SMALLER = 128
+_SIZE, _SMALLER = 224, 128  # the size that the weights were trained at, and one that takes a quarter of the time
+_MANY = 10_000  # pictures that take five minutes of a core at the first size
 
 
 def is_installed() -> bool:
     return importlib.util.find_spec(_PACKAGE) is not None
 
 
-def sized(device: torch.device) -> str:
-    """The name with the size that fits the hardware: a run is predicted with what it was made with, on any machine."""
-    return f"{NAME}:{_SIZES.get(device.type, _SMALLER)}"
+def sized(device: torch.device, n: int) -> str:
+    """The name with the size that the machine has the time for; any other then predicts with that too."""
+    return f"{NAME}:{_SMALLER if device.type == 'cpu' and n > _MANY else _SIZE}"
 
 
 def photos_backbone(size: str, kind: str) -> Backbone:

@@ -20,16 +20,15 @@ def backbone_for(dataset: Dataset, asked: Mapping[str, Any], device: torch.devic
     """What makes the features that the network sees, or None; and what is to be said of a choice nobody made."""
     backbone = asked["backbone"]
     if isinstance(backbone, str) and backbone in (NONE, photos.NAME):
-        return None if backbone == NONE else photos.sized(device), []
+        return None if backbone == NONE else photos.sized(device, len(dataset)), []
     if backbone is not None or not _are_large(dataset) or _has_wishes(asked):
         return backbone, []
     if not photos.is_installed():
         return None, [WOULD_HELP]
-    name = photos.sized(device)
-    on = "the GPU" if device.type == "cuda" else "a CPU"
+    name = photos.sized(device, len(dataset))
     return name, [
-        f"The pictures are seen through {name}, a small network trained on photos, at the size that fits {on}; "
-        f"--backbone {NONE} turns that off."
+        f"The pictures are seen through {name}, a small network trained on photos, at a size that this machine has the "
+        f"time for; --backbone {NONE} turns that off."
     ]
 
 
