@@ -22,7 +22,7 @@ _BLOCKS = (  # repetitions, kernel, stride of the first, expansion, channels
     (1, 3, 1, 6, 320),
 )  # fmt: skip
 _STEP = 32  # the sides of a picture are halved five times
-_SIZE, _SMALLER = 224, 128  # the size that the weights were trained at, and one that takes a quarter of the time
+_SIZE, _SMALLER = 224, 128  # the size that the weights were trained at, and one that takes under a third of the time
 _MANY = 10_000  # pictures that take five minutes of a core at the first size
 
 
