@@ -11,6 +11,7 @@ from torch import nn
 
 import smallloss as sl
 from command import smallloss
+from smallloss.models import photos
 from smallloss.run import pipeline as cleaning
 
 
@@ -25,6 +26,7 @@ def untrained(monkeypatch):
 
     monkeypatch.setattr(cleaning, "_run", stop)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(photos, "is_installed", lambda: False)
 
 
 def chosen(data, tmp_path: Path, **wishes) -> dict[str, str]:

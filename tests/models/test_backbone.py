@@ -10,10 +10,12 @@ import pytest
 import torch
 from torch import nn
 
+from photos_package import WEIGHTS
 from smallloss.errors import InputError
 from smallloss.models.backbone import load_backbone, name_of
 
 CPU = torch.device("cpu")
+PACKAGES = [("timm", "timm", "timm"), ("hf", "transformers", "hf"), ("photos", WEIGHTS, "photos")]
 PICTURES = np.stack([np.full((4, 4, 3), value, np.uint8) for value in (0, 51, 255)])
 
 
@@ -82,7 +84,7 @@ def test_a_state_without_values_is_told_by_its_names():
 @pytest.mark.parametrize(
     "backbone, kind, sentence",
     [
-        ("resnet18", "pictures", "'resnet18' is not a backbone; give timm:NAME, hf:NAME, hf:FOLDER, or module:func"),
+        ("resnet18", "pictures", "'resnet18' is not a backbone; give photos, timm:NAME, hf:NAME, hf:FOLDER, or"),
         ("timm:", "pictures", "'timm:' is not a backbone"),
         (3, "pictures", "a torch module or a function, not a int"),
         ("timm:resnet18", "table", "A backbone takes pictures or texts, but the examples are a table"),
@@ -293,11 +295,11 @@ def test_a_model_that_is_not_on_this_machine(transformers):
         load_backbone("hf:absent/model", "pictures")
 
 
-@pytest.mark.parametrize("library, package, extra", [("timm", "timm", "timm"), ("hf", "transformers", "hf")])
+@pytest.mark.parametrize("library, package, extra", PACKAGES)
 def test_a_package_that_is_not_installed(monkeypatch, library, package, extra):
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setitem(sys.modules, f"{package}.data", None)
     with pytest.raises(
-        InputError, match=rf"{library}:x needs the package {package} .*pip install 'smallloss\[{extra}\]'"
+        InputError, match=rf"{library}:32 needs the package {package} .*pip install 'smallloss\[{extra}\]'"
     ):
-        load_backbone(f"{library}:x", "pictures")
+        load_backbone(f"{library}:32", "pictures")

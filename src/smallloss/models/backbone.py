@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
 
 Batch = np.ndarray | list[str]  # uint8 pictures [b, height, width, 3], or texts
-KNOWN = "timm:NAME, hf:NAME, hf:FOLDER, or module:function of your own"
+KNOWN = "photos, timm:NAME, hf:NAME, hf:FOLDER, or module:function of your own"
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,10 @@ def load_backbone(backbone: Any, kind: str) -> Backbone:
     library, colon, name = backbone.partition(":")
     if not colon or not library or not name:
         raise InputError(f"{backbone!r} is not a backbone; give {KNOWN}.")
+    if library == "photos":
+        from smallloss.models.photos import photos_backbone
+
+        return photos_backbone(name, kind)
     if library in ("timm", "hf"):
         from smallloss.models.pretrained import hf_backbone, timm_backbone
 
@@ -97,6 +101,14 @@ def as_floats(batch: np.ndarray, device: torch.device) -> torch.Tensor:
     import torch
 
     return torch.from_numpy(batch).to(device).permute(0, 3, 1, 2).float() / 255
+
+
+def needed(spec: str, package: str, extra: str) -> Any:
+    """The package of an extra."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise InputError(f"{spec} needs the package {package} ({error}): pip install 'smallloss[{extra}]'.") from error
 
 
 def _call(spec: str, module: str, function: str) -> Any:

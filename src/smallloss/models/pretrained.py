@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from smallloss.errors import InputError
-from smallloss.models.backbone import Backbone, Batch, as_floats
+from smallloss.models.backbone import Backbone, Batch, as_floats, needed
 
 if TYPE_CHECKING:
     import torch
@@ -22,7 +22,7 @@ def timm_backbone(name: str, kind: str) -> Backbone:
     """`name` is timm's, or NAME,checkpoint=FILE with weights of one's own. Size, mean and std are the model's."""
     if kind != "pictures":
         raise InputError(f"timm:{name} sees pictures, and the examples are texts; name an hf: model of texts instead.")
-    timm: Any = _needed(f"timm:{name}", "timm", "timm")
+    timm: Any = needed(f"timm:{name}", "timm", "timm")
     importlib.import_module("timm.data")
     model, _, file = name.partition(",checkpoint=")
     weights = Path(file).expanduser() if file else _weights(timm, model)
@@ -76,7 +76,7 @@ def _weights(timm: Any, model: str) -> Path | None:
 
 def hf_backbone(name: str, kind: str) -> Backbone:
     """Pictures go through the model's own image processor, texts through its tokenizer."""
-    transformers: Any = _needed(f"hf:{name}", "transformers", "hf")
+    transformers: Any = needed(f"hf:{name}", "transformers", "hf")
     folder = Path(name).expanduser()
     place = str(folder) if folder.is_dir() else name
     first = "AutoImageProcessor" if kind == "pictures" else "AutoTokenizer"
@@ -139,10 +139,3 @@ def _size(prepare: Any) -> int | None:
             if isinstance(sides.get(side), int | np.integer):
                 return int(sides[side])
     return None
-
-
-def _needed(spec: str, package: str, extra: str) -> Any:
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        raise InputError(f"{spec} needs the package {package} ({error}): pip install 'smallloss[{extra}]'.") from error

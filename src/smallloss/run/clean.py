@@ -150,8 +150,9 @@ def clean(
     labels: Annotated[str | Path | None, Opt("FILE", LABELS, "Data")] = None,
     features: Annotated[Any, Opt("FILE", "Features for the network to see instead of DATA: an .npy in its order, or an "
         ".npz or .parquet with ids.", "Data", Path)] = None,
-    backbone: Annotated[Any, Opt("NAME", "Pretrained model that makes such features: timm:NAME, hf:NAME, hf:FOLDER or "
-        "module:function.", "Data")] = None,
+    backbone: Annotated[Any, Opt("NAME", "Pretrained model that makes such features: photos, timm:NAME, hf:NAME, "
+        "hf:FOLDER or module:function. If left out, photos where it is installed and pictures in files are large; or "
+        "none.", "Data")] = None,
     corrections: Annotated[str | Path | None, Opt("FILE", "Answers by hand: the corrections.csv of an audit.", "Data",
         again=False)] = None,
     protocol: Annotated[str | None, Opt("NAME", "What validates in a benchmark: paper (a tenth, by true labels), "

@@ -39,6 +39,7 @@ from smallloss.report.compare import SHIP, choose_shipped
 from smallloss.run.clean import CleanRun, clean
 from smallloss.run.explain import choices, say
 from smallloss.run.files import net_name, plain_settings, write_duplicates, write_run
+from smallloss.run.photos import backbone_for
 from smallloss.run.prepare import Ready, as_seen, make_ready, refuse_early
 from smallloss.words import stage_words
 
@@ -59,7 +60,8 @@ def start(asked: dict[str, Any]) -> CleanRun:
     refuse_early(asked, where)
     folder = None if out is None else Path(out)
     loaded = source.load(data, label=asked["label"], labels=asked["labels"])
-    dataset, fill, seen = as_seen(loaded, asked["features"], asked["backbone"], where, folder)
+    backbone, by_default = backbone_for(loaded, asked, where)
+    dataset, fill, seen = as_seen(loaded, asked["features"], backbone, where, folder)
     chosen = settings_for(
         asked["preset"], where.type, dataset, net=asked["net"], epochs=asked["epochs"], changes=changes
     )
@@ -67,13 +69,15 @@ def start(asked: dict[str, Any]) -> CleanRun:
     ready = make_ready(asked, dataset, where)
     task = ready.task
     _refuse_now(task, chosen, method, ready.noise)
-    ready.notes += idle(changes, method)
+    ready.notes += [*by_default, *idle(changes, method)]
     place = {"source": source.place_of(data), "label": asked["label"], "frame": frame_of(data), **seen}
     config = _config(ready, chosen, asked, place)
     config |= {"options": said_again(clean, asked), "promise": asked["promise"]}
     if isinstance(asked["transition"], str | Path):
         config["given"] = ["--transition", str(files.place(asked["transition"]))]
     config["chosen"] = choices(task, chosen, ready.noise, accuracy_on=ready.accuracy_on, asked=asked)
+    if by_default and backbone is not None:
+        config["chosen"]["backbone"] = by_default[0]
     if alike := alike_note(task.dataset.classes):
         config["chosen"]["labels"] = alike[0]
     with nullcontext() if out is None else RunFolder(out, config) as task.folder:
@@ -88,7 +92,7 @@ def start(asked: dict[str, Any]) -> CleanRun:
             fill(folder, task.progress)
             if task.folder is not None:
                 task.folder.start_metrics(checkpoint.committed_rows(task.folder.path))
-            return _run(ready, chosen, config, asked)
+            return _run(ready, chosen, config, asked | {"backbone": backbone})
 
 
 def _work(settings: Settings, method: str, noise: NoiseModel, asked: Mapping[str, Any]) -> dict[str, float]:
