@@ -1,4 +1,4 @@
-"""All methods under one protocol on two cores, by `smallloss compare`: digits under three kinds of noise, and 3,000
+"""All methods under one protocol on two cores, by `smallloss compare`: digits under three kinds of noise, and 1,000
 pictures of Fashion-MNIST with one human answer each, rates unknown; three seeds.
 
     python benchmarks/methods.py --work FOLDER --fashion FOLDER --people FILE
@@ -26,7 +26,7 @@ DIGITS = ("uniform:0.5", "pairwise:0.4", "structured:0.4")
 
 @dataclass(frozen=True)
 class People:
-    """The test pictures of Fashion-MNIST; each seed draws 3,000 of them, and one of the answers that people gave."""
+    """The test pictures of Fashion-MNIST; each seed draws 1,000 of them, and one of the answers that people gave."""
 
     fashion: Path
     answers: Path
@@ -36,7 +36,7 @@ class People:
         assert data is not None
         counts = np.load(self.answers)["counts"].astype(np.int64)
         given = np.stack([rng.multinomial(1, row / row.sum()) for row in counts]).argmax(1)
-        return first(data, given, 3000, rng)
+        return first(data, given, 1000, rng)
 
 
 def main() -> None:
