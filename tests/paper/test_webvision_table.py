@@ -51,9 +51,12 @@ def test_what_was_run_stands_in_all_columns_and_76_percent_of_each_class_are_kep
     chosen = Run.read(folder).examples
     kept = np.bincount(chosen.label[chosen.kept], minlength=50)
     assert set(kept.tolist()) == {3}  # of 4: 3.04
-    assert f"RSL webvision_top5: {lines['RSL', 'webvision_top5']['best']:.2f} (paper 85.72)" in found.words.replace(
-        " best, ", " "
-    )
+    assert f"RSL best, webvision_top5: {lines['RSL', 'webvision_top5']['best']:.2f} (paper 85.72)" in found.words
+    said.clear()
+    (data / "imagenet").rename(tmp_path / "away")
+    reproduce("table4", out, data=data, methods="rsl", **how)
+    assert said[0].startswith("ILSVRC's validation pictures are not there")
+    assert said[1:] == ["2 runs, 2 of them done.", "webvision: rsl"]
 
 
 def test_the_best_epoch_is_that_of_webvision_and_a_tie_is_the_later(tmp_path):

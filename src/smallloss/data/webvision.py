@@ -22,47 +22,45 @@ _NORMALISATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet, as
 def load_webvision(path: Path) -> Dataset:
     """Its test part is WebVision's validation set; ILSVRC's, if it is there, stands in `also`."""
     root = place(path)
-    require_whole(root)
-    names = [name for _, name in synsets(root)]
-    google, shown = (_folder(root, names) for names in (_GOOGLE, _VALIDATION))
-    assert google is not None
-    assert shown is not None
+    google, shown = folders_of(root)
+    classes = _synsets(root)
+    names = [name for _, name in classes]
     train = _listing(root / _TRAIN, names, lambda name: google / name.removeprefix("google/"))
     test = _listing(root / _TESTED, names, lambda name: shown / name)
-    imagenet = ilsvrc(root)
-    also = {} if imagenet is None else {"ilsvrc": _by_folder(imagenet, synsets(root))}
-    notes = [] if also else [no_ilsvrc(root)]
-    dataset = picture_dataset("WebVision", train, test, also=also, size=SIZE, notes=notes)
+    ilsvrc = _folder(root, _ILSVRC)
+    also = {} if ilsvrc is None else {"ilsvrc": _by_folder(ilsvrc, classes)}
+    dataset = picture_dataset("WebVision", train, test, also=also, size=SIZE, notes=without_ilsvrc(root))
     return replace(dataset, normalisation=_NORMALISATION)
 
 
 WEBVISION = Source("webvision:PATH", load_webvision, "webvision", needs="the place of its files")
 
 
-def require_whole(root: Path) -> None:
-    """An InputError that says what is not there, and where it belongs."""
+def folders_of(root: Path) -> tuple[Path, Path]:
+    """The Google part and WebVision's validation pictures; an InputError says what is not there."""
+    google, shown = (_folder(root, names) for names in (_GOOGLE, _VALIDATION))
     missing = [name for name in (_TRAIN, _TESTED) if not (root / name).is_file()]
-    missing += [f"{one[1]}/ (or {one[0]}/)" for one in (_GOOGLE, _VALIDATION) if _folder(root, one) is None]
-    if missing:
+    missing += ["google/ (or google_resized_256/)"] if google is None else []
+    missing += ["val_images/ (or val_images_256/)"] if shown is None else []
+    if missing or google is None or shown is None:
         raise InputError(
             f"{root} lacks {', '.join(missing)} of WebVision 1.0: put there the official info/, the Google part and "
             "the validation pictures, as unpacked, or resized to 256 pixels; nothing is fetched for you."
         )
+    return google, shown
 
 
-def ilsvrc(root: Path) -> Path | None:
-    """The folder of ILSVRC 2012's validation pictures, one folder for each synset or class number in it."""
-    return _folder(root, _ILSVRC)
-
-
-def no_ilsvrc(root: Path) -> str:
-    return (
-        f"ILSVRC's validation pictures are not there, so nothing is measured on them: they belong in "
+def without_ilsvrc(root: Path) -> list[str]:
+    """What is to be said where ILSVRC's part, a folder for each synset or class number, is not there."""
+    if _folder(root, _ILSVRC) is not None:
+        return []
+    return [
+        "ILSVRC's validation pictures are not there, so nothing is measured on them: they belong in "
         f"{root / _ILSVRC[0]}/SYNSET/, or in an imagenet/val/SYNSET/ beside {root.name}."
-    )
+    ]
 
 
-def synsets(root: Path) -> list[tuple[str, str]]:
+def _synsets(root: Path) -> list[tuple[str, str]]:
     """(n01440764, tench) of each class, by info/synsets.txt; its number twice, if that is not there."""
     file = root / _NAMES
     if not file.is_file():
@@ -86,9 +84,7 @@ def _listing(file: Path, names: list[str], place_of: Callable[[str], Path]) -> L
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         name, _, label = line.strip().rpartition(" ")
         if not (name and label.isdecimal()):
-            raise InputError(
-                f"Line {number:,} of {file} is {line!r}, no picture and class; take the official file."
-            )
+            raise InputError(f"Line {number:,} of {file} is {line!r}, no picture and class; take the official file.")
         if int(label) < CLASSES:
             ids.append(name)
             labels.append(names[int(label)])

@@ -82,8 +82,13 @@ def _table(
             raise InputError(f"{table.name} has no row of {method!r}; its methods are {', '.join(sorted(there))}.")
     if table.measured_on and cells is not None:
         raise InputError(f"{table.name} has no cells to choose: every run of it is measured on all its sets.")
-    how = recipe(how) if table.measured_on else how
-    places = [WebVision(data)] if table.measured_on else [Cell(name, data) for name in names]
+    places: Sequence[Cell | WebVision]
+    if table.measured_on:
+        places, how = [whole := WebVision(data)], recipe(how)
+        for lack in whole.lacks:
+            say(lack)
+    else:
+        places = [Cell(name, data) for name in names]
     works = list(work_of(table, places, asked or None))
     say(_plan(out, [(work.folder(out), work.rows) for work in works], seeds))
     failed: dict[str, str] = {}

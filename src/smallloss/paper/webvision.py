@@ -9,7 +9,7 @@ from typing import Any
 
 from smallloss.comparing.facts import percent_of
 from smallloss.data.dataset import Dataset
-from smallloss.data.webvision import load_webvision, require_whole
+from smallloss.data.webvision import folders_of, load_webvision, without_ilsvrc
 from smallloss.errors import InputError
 from smallloss.files import place
 from smallloss.report.compare import REFERENCE
@@ -45,11 +45,16 @@ class WebVision:
                 "(google/ or google_resized_256/), its validation pictures (val_images/ or val_images_256/) and "
                 "ILSVRC's (imagenet/val/SYNSET/). Nothing is fetched for you."
             )
-        require_whole(place(self.folder))
+        folders_of(place(self.folder))
 
     def __call__(self, seed: int) -> Dataset:
         assert self.folder is not None
         return _whole(self.folder)
+
+    @property
+    def lacks(self) -> list[str]:
+        assert self.folder is not None
+        return without_ilsvrc(place(self.folder))
 
     def told(self, off: float | None = None) -> dict[str, Any]:
         """Options of `clean`: nothing validates within the training part, and the prior is unknown."""
