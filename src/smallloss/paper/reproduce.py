@@ -39,7 +39,7 @@ def reproduce(
         "digits/uniform/0.5 needs no files.")] = None,
     methods: Annotated[str | None, Opt("NAMES", "Some methods only, with commas.")] = None,
     preset: Annotated[str | None, Opt("NAME", "paper, fast (GPU) or cpu. If left out, by the hardware; for fig2 to "
-        "fig5 appendix B's recipe, for table4 its own, of which `better` learns at a tenth of the rate.")] = None,
+        "fig5 appendix B's recipe; for table4 the paper's, or `better` with small steps.")] = None,
     net: Annotated[Any, Opt("NAME", "Network to train. If left out, the preset's; for table4 inception-resnet-v2."
         )] = None,
     epochs: Annotated[int | None, Opt("N", "Epochs of every stage, instead of the preset's.")] = None,
