@@ -52,13 +52,13 @@ def from_arrays(
         white=white, values=_values(np.concatenate([one.ravel() for one in given]), codes), fills=fills,
         notes=fills_note(fills),
     )  # fmt: skip
-    return dataset if test is None else replace(dataset, test=_test_part(dataset, *test))
+    return dataset if test is None else replace(dataset, test=as_tested(dataset, *test))
 
 
-def _test_part(dataset: Dataset, inputs: Any, labels: Any) -> Dataset:
+def as_tested(dataset: Dataset, inputs: Any, labels: Any, name: str = "test") -> Dataset:
     """Its labels are codes into the classes of the training part, and count as true."""
     x = as_inputs(filled(as_array(inputs), dataset.fills), dataset.white)
-    name, classes = f"{dataset.name} test", dataset.classes
+    name, classes = f"{dataset.name} {name}", dataset.classes
     strange = sorted(set(label_names(labels).tolist()) - set(classes))
     if strange:
         raise InputError(f"{name} has the class {strange[0]!r}, which no training example carries; remove it there.")

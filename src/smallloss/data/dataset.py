@@ -44,7 +44,8 @@ class Dataset:
     and what the fingerprint is of. `sources` are the files of the pictures, where they came from files. `white` is the
     number for white, 1 or 255, where they came as floats. `values` are the classes as the labels came, where those were
     no texts. `fills` are, of features that had gaps, the columns with the median that stands in each: the last of all
-    features mark where. `validation` are the rows that a benchmark's own split validates with, for `paper`.
+    features mark where. `validation` are the rows that a benchmark's own split validates with, for `paper`. `also` are
+    further sets that accuracy is taken on, by name.
     """
 
     inputs: np.ndarray
@@ -68,6 +69,7 @@ class Dataset:
     values: tuple[Any, ...] | None = None
     fills: tuple[tuple[int, float], ...] = ()
     validation: np.ndarray | None = None
+    also: Mapping[str, "Dataset"] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if (self.inputs.dtype, self.inputs.ndim) not in ((np.uint8, 4), (np.float32, 2)):
@@ -87,9 +89,13 @@ class Dataset:
                 raise InputError(f"{self.name} has {len(self):,} inputs but {len(each):,} {what}; give one each.")
         if not self.kind:
             object.__setattr__(self, "kind", "pictures" if self.is_image else "features")
-        if self.test is not None and not isinstance(self.test.normalisation, tuple):
-            # A network knows its inputs by the numbers of the training part, however odd a small test part is.
-            object.__setattr__(self, "test", replace(self.test, normalisation=self))
+        # A network knows its inputs by the numbers of the training part, however odd a small test part is.
+        object.__setattr__(self, "also", {name: self._normalised(part) for name, part in self.also.items()})
+        if self.test is not None:
+            object.__setattr__(self, "test", self._normalised(self.test))
+
+    def _normalised(self, part: "Dataset") -> "Dataset":
+        return part if isinstance(part.normalisation, tuple) else replace(part, normalisation=self)
 
     def _check_codes(self, what: str, codes: np.ndarray) -> None:
         if codes.shape != (len(self),) or codes.dtype != np.int64:
@@ -189,7 +195,7 @@ class Dataset:
         Without rows for the test part there is none.
         """
         still = [said for said in self.notes if said not in self.described]
-        seen = replace(self._featured(features[: len(self)]), test=None, notes=(*still, note))
+        seen = replace(self._featured(features[: len(self)]), test=None, also={}, notes=(*still, note))
         if self.test is None or len(features) == len(self):
             return seen
         return replace(seen, test=self.test._featured(features[len(self) :]))

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from PIL import Image
 from smallloss import files
 from smallloss.criterion.labels import label_names
 from smallloss.data import decode
-from smallloss.data.arrays import from_arrays
+from smallloss.data.arrays import as_tested, from_arrays
 from smallloss.data.dataset import Dataset, Unreadable, require_classes
 from smallloss.data.decode import Source
 from smallloss.errors import InputError
@@ -68,24 +68,28 @@ class Target:
         return n, self.size, self.size, 1 if self.gray else 3
 
 
-def picture_dataset(name: str, train: Listing, test: Listing | None = None, *, notes: Sequence[str] = ()) -> Dataset:
-    """Read the pictures; the test part gets the size and the channels of the training part."""
+def picture_dataset(
+    name: str, train: Listing, test: Listing | None = None, *, also: Mapping[str, Listing] | None = None,
+    size: int | None = None, notes: Sequence[str] = (),
+) -> Dataset:  # fmt: skip
+    """Read the pictures; the parts to test on get the size and the channels of the training part.
+
+    also: further ones, by name. size: of a side, in colour; if left out, by the pictures.
+    """
     require_classes(np.array(train.labels), name)
-    target, said = choose_target(train.sources)
+    target, said = choose_target(train.sources) if size is None else (Target(size, gray=False), _said(size))
     pictures = read_pictures(train.sources, target)
-    labels, truth, tested = _labels(train, pictures, name), train.true_labels, None
+    labels, truth = _labels(train, pictures, name), train.true_labels
     require_classes(np.array(labels), name)
-    if test is not None:
-        seen = read_pictures(test.sources, target)
-        tested = seen.inputs, _labels(test, seen, f"{name} test")
     truth = None if truth is None else [truth[i] for i in pictures.readable]
-    dataset = from_arrays(pictures.inputs, labels, name=name, true_labels=truth, test=tested)
-    dataset = _as_listed(dataset, train, pictures)
-    notes = [said, *notes, *dataset.notes]
-    if test is not None and dataset.test is not None:
-        part = _as_listed(dataset.test, test, seen)
-        notes, dataset = [*notes, *part.notes], replace(dataset, test=part)
-    return replace(dataset, notes=tuple(notes))
+    dataset = _as_listed(from_arrays(pictures.inputs, labels, name=name, true_labels=truth), train, pictures)
+    parts = {}
+    for what, listing in ({} if test is None else {"test": test, **(also or {})}).items():
+        seen = read_pictures(listing.sources, target)
+        part = as_tested(dataset, seen.inputs, _labels(listing, seen, f"{name} {what}"), what)
+        parts[what] = _as_listed(part, listing, seen)
+    notes = [said, *notes, *dataset.notes, *(note for part in parts.values() for note in part.notes)]
+    return replace(dataset, test=parts.pop("test", None), also=parts, notes=tuple(notes))
 
 
 def _labels(listing: Listing, pictures: Pictures, where: str) -> list[str]:
@@ -138,7 +142,11 @@ def choose_target(sources: Sequence[Source]) -> tuple[Target, str]:
     median = float(np.median(sides))
     size = int(np.clip(8 * np.floor(median / 8 + 0.5), _SMALLEST, _LARGEST))
     looked = f"the median shorter side of {len(sides):,} pictures looked at is {median:g}"
-    return Target(size, all_gray), f"Pictures are resized and centre-cropped to {size} x {size}: {looked}."
+    return Target(size, all_gray), _said(size, f": {looked}")
+
+
+def _said(size: int, why: str = "") -> str:
+    return f"Pictures are resized and centre-cropped to {size} x {size}{why}."
 
 
 def read_pictures(sources: Sequence[Source], target: Target) -> Pictures:

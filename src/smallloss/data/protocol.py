@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PROTOCOLS = ("paper", "full", "honest")
 _VALIDATION, _HELD_OUT = 1, 2
 _VALIDATES, _HOLDS_OUT = 0.1, 0.2  # of each class: CIFAR's 5,000 of 50,000, a fifth
-_CHUNK = 4096
+_CHUNK_BYTES = 4096 * 32 * 32 * 3
 _BITS = 3  # of 64 in which the difference hashes of near duplicates may differ
 _NEIGHBOURS = 32
 _CORRELATION = 0.98  # of their gray values; two blank pages with one stroke each share most of a hash
@@ -174,22 +174,26 @@ def _near_pairs(inputs: np.ndarray) -> np.ndarray:
             close = np.unpackbits(differ, axis=1).sum(axis=1) <= _BITS
             found.append(np.sort(np.stack([left[close], right[close]], axis=1), axis=1))
     pairs = np.unique(np.concatenate(found), axis=0)
-    alike = [_alike(inputs, pairs[start : start + _CHUNK]) for start in range(0, len(pairs), _CHUNK)]
+    rows = _at_a_time(inputs)
+    alike = [_alike(inputs, pairs[start : start + rows]) for start in range(0, len(pairs), rows)]
     return pairs[np.concatenate([np.empty(0, bool), *alike])]
 
 
 def difference_hash(inputs: np.ndarray) -> np.ndarray:
     """64 bits per picture: is each of 8 x 8 places darker than the one to its right?"""
     down, across = _averaging(inputs.shape[1], 8), _averaging(inputs.shape[2], 9)
-    hashes = []
-    for start in range(0, len(inputs), _CHUNK):
-        small = np.einsum(
-            "ih,nhw,jw->nij", down, inputs[start : start + _CHUNK].mean(axis=3, dtype=np.float32), across, optimize=True
-        )
+    hashes, rows = [], _at_a_time(inputs)
+    for start in range(0, len(inputs), rows):
+        gray = inputs[start : start + rows].mean(axis=3, dtype=np.float32)
+        small = np.einsum("ih,nhw,jw->nij", down, gray, across, optimize=True)
         darker = np.diff(small, axis=2) > 0.5  # rounding alone must not set a bit of an even surface
         bits = np.ascontiguousarray(np.packbits(darker.reshape(len(small), 64), axis=1))
         hashes.append(bits.view(np.uint64)[:, 0])
     return np.concatenate(hashes)
+
+
+def _at_a_time(inputs: np.ndarray) -> int:
+    return max(1, _CHUNK_BYTES // inputs[0].nbytes)
 
 
 def _averaging(length: int, parts: int) -> np.ndarray:

@@ -48,9 +48,10 @@ def margin(logits: Tensor, label: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def predict(network: Network, inputs: Inputs, views: Views) -> Tensor:
-    """The predicted class of each view."""
-    return torch.cat([logits.argmax(1) for logits in _logits(network, inputs, views)])
+def predict(network: Network, inputs: Inputs, views: Views, most: int = 1) -> Tensor:
+    """The most probable classes of each view, the predicted one first."""
+    ordered = (logits.argsort(dim=1, descending=True, stable=True) for logits in _logits(network, inputs, views))
+    return torch.cat([classes[:, :most] for classes in ordered])
 
 
 @torch.no_grad()

@@ -34,6 +34,7 @@ from smallloss.words import percent, stage_words
 
 _FRESH_STATISTICS_BATCHES = 32
 _WHITENED_PIXELS = 5_000_000  # as many pictures as have that many: 4,882 of 32 x 32
+_MANY, _FIVE = 50, 5  # classes, from which on also the five most probable are looked at
 _TEN = 10  # last epochs, whose mean accuracy is reported where nothing validates
 
 
@@ -174,14 +175,15 @@ class Stage:
         recorded = epoch in self.record
         every = self.recipe.evaluate_every
         # The last ten one by one, but for a stage that nobody asks the accuracy of.
-        least = _TEN if self.task.checks.keys() == {"test"} and every < self.recipe.epochs else 1
+        least = _TEN if "validation" not in self.task.checks and every < self.recipe.epochs else 1
         evaluated = (epoch + 1) % every == 0 or epoch + least >= self.recipe.epochs
         if recorded or evaluated:
             self._refresh_average(epoch)
         row: dict[str, Any] = self._record(epoch) if recorded and self.ledger is not None else {}
         row["score_seconds"] = time.perf_counter() - begun
         if evaluated:
-            row |= {name: self._accuracy(check) for name, check in self.task.checks.items()}
+            for name, check in self.task.checks.items():
+                row |= self._accuracies(name, check)
         return row | self.objective.after_epoch(self, epoch)
 
     def _modules(self) -> list[nn.Module]:
@@ -235,9 +237,13 @@ class Stage:
         how, draws = self.objective.augmentation, self.task.draws
         yield from self.inputs.stream([draw_views(draws, how, purpose, [epoch], rows, rows) for rows in batches])
 
-    def _accuracy(self, check: Check) -> float:
+    def _accuracies(self, name: str, check: Check) -> dict[str, float]:
+        """The share that is predicted; of many classes also that of labels among the five most probable."""
         inputs = self._inputs_of(check.dataset)
-        return float((predict(self.network, inputs, inputs.plain(check.index)).cpu().numpy() == check.labels).mean())
+        first = predict(self.network, inputs, inputs.plain(check.index), _FIVE if self.task.classes >= _MANY else 1)
+        right = first.cpu().numpy() == check.labels[:, None]
+        found = {name: float(right[:, 0].mean())}
+        return found | ({f"{name}_top5": float(right.any(1).mean())} if right.shape[1] == _FIVE else {})
 
     def _inputs_of(self, dataset: Dataset) -> Inputs:
         if dataset.inputs is self.task.dataset.inputs:

@@ -33,12 +33,15 @@ def reproduce(
     out: Annotated[str | Path, Opt("FOLDER", "Folder of all runs and their page. The same command goes on; several may "
         "at once.", kind=Path, required=True)] = "",
     *,
-    data: Annotated[str | Path | None, Opt("FOLDER", "Holds the official files of CIFAR-10, CIFAR-100.")] = None,
+    data: Annotated[str | Path | None, Opt("FOLDER", "Holds the official files of CIFAR-10, CIFAR-100; of "
+        "WebVision for table4.")] = None,
     cells: Annotated[str | None, Opt("NAMES", "Some cells only, with commas, as cifar10/uniform/0.5; "
         "digits/uniform/0.5 needs no files.")] = None,
     methods: Annotated[str | None, Opt("NAMES", "Some methods only, with commas.")] = None,
     preset: Annotated[str | None, Opt("NAME", "paper, fast (GPU) or cpu. If left out, by the hardware; for fig2 to "
-        "fig5 appendix B's recipe.")] = None,
+        "fig5 appendix B's recipe; for table4 the paper's, or `better` with small steps.")] = None,
+    net: Annotated[Any, Opt("NAME", "Network to train. If left out, the preset's; for table4 inception-resnet-v2."
+        )] = None,
     epochs: Annotated[int | None, Opt("N", "Epochs of every stage, instead of the preset's.")] = None,
     seeds: Annotated[int, Opt("N", "Seeds from 0: each draws its own noise, parts and weights.", least=1)] = 1,
     device: Annotated[str, Opt("NAME", "auto, cpu or cuda.")] = "auto",
@@ -48,7 +51,7 @@ def reproduce(
 
     What was run is never run again; entries that were not are blank.
     """
-    folder, how = Path(out), {"preset": preset, "epochs": epochs, "device": device}
+    folder, how = Path(out), {"preset": preset, "net": net, "epochs": epochs, "device": device}
     how = {option: value for option, value in how.items() if value is not None}
     place = None if data is None else Path(data)
     if name in TABLES:
@@ -69,6 +72,7 @@ def _table(
 ) -> dict[str, str]:  # fmt: skip
     from smallloss import methods as known
     from smallloss.paper.tables import ours, work_of
+    from smallloss.paper.webvision import WebVision, recipe
 
     names = _names(cells) or list(table.cells)
     asked, there = _names(methods), {row.method for row in table.rows}
@@ -76,7 +80,16 @@ def _table(
         known.get(method)
         if method not in there:
             raise InputError(f"{table.name} has no row of {method!r}; its methods are {', '.join(sorted(there))}.")
-    works = list(work_of(table, [Cell(name, data) for name in names], asked or None))
+    if table.measured_on and cells is not None:
+        raise InputError(f"{table.name} has no cells to choose: every run of it is measured on all its sets.")
+    places: Sequence[Cell | WebVision]
+    if table.measured_on:
+        places, how = [whole := WebVision(data)], recipe(how)
+        for lack in whole.lacks:
+            say(lack)
+    else:
+        places = [Cell(name, data) for name in names]
+    works = list(work_of(table, places, asked or None))
     say(_plan(out, [(work.folder(out), work.rows) for work in works], seeds))
     failed: dict[str, str] = {}
     for work in works:

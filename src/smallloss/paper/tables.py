@@ -12,6 +12,7 @@ from smallloss.comparing.jobs import Results, run_of
 from smallloss.criterion.selection import precision_recall, select_globally
 from smallloss.paper.cells import Cell
 from smallloss.paper.items import Row, Table
+from smallloss.paper.webvision import WebVision, at_best
 from smallloss.record.examples import TRAIN
 from smallloss.record.run import Run
 
@@ -19,7 +20,7 @@ from smallloss.record.run import Run
 class Work(NamedTuple):
     """What one comparison has to run: the methods of all rows that are trained alike."""
 
-    cell: Cell
+    cell: Cell | WebVision
     variant: str
     rows: tuple[Row, ...]
 
@@ -42,7 +43,7 @@ def folder_of(out: Path, cell: str, variant: str) -> Path:
     return out / "cells" / cell.replace("/", "-") / variant.replace(" ", "-")
 
 
-def work_of(table: Table, cells: Sequence[Cell], methods: Sequence[str] | None) -> Iterator[Work]:
+def work_of(table: Table, cells: Sequence[Cell | WebVision], methods: Sequence[str] | None) -> Iterator[Work]:
     """All that a table needs, a piece for each comparison; `methods` leaves others out."""
     rows = [row for row in table.rows if methods is None or row.method in methods]
     for cell in cells:
@@ -53,18 +54,23 @@ def work_of(table: Table, cells: Sequence[Cell], methods: Sequence[str] | None) 
 def ours(table: Table, out: Path, cells: Sequence[str]) -> list[dict[str, Any]]:
     """What was measured so far: a line for each row, cell and seed, with all that a result has to say of itself."""
     return [
-        {"item": table.name, "cell": cell, "row": row.name, **line, **_measured(table, row, line, folder)}
+        {"item": table.name, "cell": cell, "row": row.name, **line, **_measured(table, row, line, folder, cell)}
         for cell in cells
         for row in table.rows
-        for folder in [folder_of(out, cell, row.variant)]
+        for folder in [folder_of(out, table.measured_on or cell, row.variant)]
         for line in Results(folder).rows()
         if line["method"] == row.method
     ]
 
 
-def _measured(table: Table, row: Row, line: Mapping[str, Any], folder: Path) -> dict[str, float | None]:
+def _measured(
+    table: Table, row: Row, line: Mapping[str, Any], folder: Path, cell: str
+) -> dict[str, float | None]:  # fmt: skip
+    run = run_of(folder, row.method, line["seed"])
     if row.ranked:
-        return {"precision": _ranked(Run.read(run_of(folder, row.method, line["seed"])), row.ranked)}
+        return {"precision": _ranked(Run.read(run), row.ranked)}
+    if table.measured_on:
+        return {"best": at_best(run, row.method, cell)}
     return {measure: line[measure] for measure in table.measures}
 
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 DATA = (
     "A folder of pictures with one subfolder per class; a .csv or .parquet of picture paths, texts or columns; an .npz "
-    "of arrays; an .npy of features with --labels; idx:FOLDER; cifar10:PATH; cifar100:PATH; hf:NAME; or digits, a demo."
+    "of arrays; an .npy of features with --labels; idx:FOLDER; cifar10:PATH; cifar100:PATH; webvision:PATH; hf:NAME; "
+    "or digits, a demo."
 )
 LABEL = "Column of labels, if not called label, target, class, category or y."
 LABELS = "File of labels, if DATA is an .npy."

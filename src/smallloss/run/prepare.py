@@ -175,6 +175,7 @@ def divide(
     if dataset.test is not None:
         checks["test"] = Check(dataset.test, np.arange(len(dataset.test)), dataset.test.labels)
         on = f"the official test set ({len(dataset.test):,} examples)"
+    checks |= {name: Check(part, np.arange(len(part)), part.labels) for name, part in dataset.also.items()}
     if not checks:
         raise InputError(
             f"The protocol {protocol} leaves nothing of {dataset.name} to measure accuracy on; use honest."
