@@ -236,7 +236,7 @@ def test_state_that_a_step_writes_is_put_back_after_a_capture() -> None:
     for how in (nullcontext, never_captured):
         with how():
             task = make_task(deterministic=True)
-            objective = EarlyLearning(task, "elr", task.train, small())
+            objective = EarlyLearning(task, small())
             objective.recipe = replace(objective.recipe, epochs=1, keep_short_batch=False)
             training.fit(task, objective)
             kept.append(objective.held.t.sum(1).cpu().numpy())

@@ -74,8 +74,9 @@ class Fitted:
 class Stage:
     """One objective trained by its recipe, resumable at every epoch end.
 
-    The scores of the epochs in `record` go into the ledger, if one is given (all epochs, if left out). `network` is
-    the one to judge by: the weight average where there is one, an ensemble where several judge together.
+    After the epochs in `record` the network is made ready to be asked, and scores go into the ledger, if one is given:
+    all epochs then, else those that the objective looks at, if not told otherwise. `network` is the one to judge by:
+    the weight average where there is one, an ensemble where several judge together.
     """
 
     def __init__(
@@ -105,7 +106,8 @@ class Stage:
         self.judges = [network.teacher for network in judges]
         speaking = self.judges if objective.judges == "mean" else self.judges[:1]
         self.network = ensemble(speaking, mirror=recipe.mirror and task.dataset.flip)
-        self.record = range(recipe.epochs if ledger is not None else 0) if record is None else record
+        usual = objective.looks if ledger is None else range(recipe.epochs)
+        self.record = usual if record is None else record
         self.history: list[dict[str, Any]] = []
         self._limits = StepLimits(
             self.name, objective.recipe_name, recipe, None if task.folder is None else task.folder.path

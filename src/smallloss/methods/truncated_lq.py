@@ -16,8 +16,8 @@ from smallloss.engine.task import Task
 from smallloss.errors import TooFewError
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, chosen, warm_up
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.small_loss import Learned, chosen
+from smallloss.methods.supervised import OfMethod
 from smallloss.noise.model import NoiseModel
 from smallloss.words import counted, percent
 
@@ -38,13 +38,12 @@ class Own(Knobs):
     every: int = knob(10, "Epochs between two prunings.", least=1)
 
 
-class TruncatedLq(Supervised):
+class TruncatedLq(OfMethod):
     """min Σ v_i (L_q(p_i) − L_q(k)), in turns over the network and over v: v_i = 1 where p_i > k, else 0."""
 
     def __init__(self, task: Task, settings: Settings) -> None:
-        name = "truncated_lq"
-        super().__init__(task, name, task.train, settings.recipe(name), settings.net, recipe_name=name)
-        self.own: Own = settings.own[name]
+        super().__init__(task, settings, "truncated_lq")
+        self.looks = range(self.recipe.epochs)
         self.start = max(1, round(self.own.start * self.recipe.epochs))
         self.p = torch.ones(len(task.dataset), device=task.device)  # of the label; before the first pruning v is 1
 
@@ -83,12 +82,9 @@ class TruncatedLq(Supervised):
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """One fresh network on all examples; what the last pruning left out is not selected."""
     objective = TruncatedLq(task, settings)
-    # Every epoch is recorded, in no ledger: whoever prunes then has fresh statistics.
-    fitted = fit(task, objective, record=range(objective.recipe.epochs))
+    fitted = fit(task, objective)
     p = objective.p.double().cpu().numpy()
     if (p == 1).all():
         return Learned("truncated_lq", fitted)
-    selection, score = chosen(task, settings, 1 - p, p[task.train] <= objective.own.k)
-    ledger = warm_up(task, settings).ledger  # plain training's, which is not this method's own cost
-    evidence = "the probability of the label at the last pruning"
-    return Learned("truncated_lq", fitted, selection, score, evidence, ledger)
+    choice = chosen(task, settings, 1 - p, p[task.train] <= objective.own.k)
+    return Learned("truncated_lq", fitted, *choice, "the probability of the label at the last pruning")
