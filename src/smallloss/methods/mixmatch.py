@@ -28,9 +28,7 @@ class MixMatchSettings(Knobs):
     """MixMatch's own knobs. The defaults are the authors'."""
 
     steps_per_epoch: int | None = knob(
-        1024,
-        "Steps of an epoch; `none`: one pass over the training part, at least 50.",
-        least=1,
+        1024, "Steps of an epoch; `none`: one pass over the training part, at least 50.", least=1
     )
     temperature: float = knob(0.5, "Lower sharpens guessed labels more.", above=0)
     alpha: float = knob(0.75, "Mixing coefficients come from Beta(α, α); small hardly mixes.", above=0)

@@ -26,7 +26,7 @@ NEEDS = None
 COSTS = "one network, two views to a step; before each epoch the nearest neighbours of every example"
 _PAPER = Recipe(epochs=300, lr=0.02, schedule="cosine")
 RECIPES = {"paper": _PAPER, "fast": replace(FAST, batch=128), "cpu": CPU}
-_CHUNK = 1024  # examples whose neighbours are looked for at a time
+_CHUNK, _DISTANCES = 1024, 1 << 27  # examples, and distances, that are looked at a time
 _ALPHA = 4.0  # of MixUp's Beta(α, α)
 
 
@@ -92,7 +92,8 @@ def neighbours_vote(x: Tensor, among: Tensor, labels: Tensor, classes: int, k: i
     """What share of the k nearest of `among` carries each label, over how frequent the label is; rows sum to 1."""
     frequency = one_hot(labels, classes).float().mean(0).clamp(min=1e-10)
     votes = torch.zeros(len(x), classes, device=x.device)
-    for some, found in zip(x.split(_CHUNK), votes.split(_CHUNK), strict=True):
+    size = max(1, min(_CHUNK, _DISTANCES // len(among)))
+    for some, found in zip(x.split(size), votes.split(size), strict=True):
         theirs = labels[(some @ among.T).topk(k).indices]
         found.scatter_add_(1, theirs, torch.ones_like(theirs, dtype=found.dtype))
     votes /= frequency

@@ -148,13 +148,9 @@ def _plan(out: Path, works: Sequence[tuple[Path, Sequence[Row]]], seeds: int) ->
 
 
 def _time(seconds: float) -> str:
-    return (
-        f"{seconds:,.0f} s"
-        if seconds < 120
-        else f"{seconds / 60:,.0f} min"
-        if seconds < 7200
-        else f"{seconds / 3600:,.1f} h"
-    )
+    if seconds < 120:
+        return f"{seconds:,.0f} s"
+    return f"{seconds / 60:,.0f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"
 
 
 def _names(said: str | None) -> list[str]:
