@@ -196,20 +196,18 @@ class Stage:
         if self.recipe.scoring == "augmented" and self.inputs.pictures:
             purpose = f"{self.name}/scoring"
             views = draw_views(self.task.draws, self.objective.augmentation.weak, purpose, [epoch], rows, rows)
-        return score(self._judge_of(network), self.inputs, views, self.task.labels[rows])
+        judge = self.network if network is None else self.judges[network]
+        return score(judge, self.inputs, views, self.task.labels[rows])
 
-    def probabilities(self, index: np.ndarray, network: int | None = None, *, mirror: bool = False) -> Tensor:
-        """The whole output for some rows, plainly viewed; by those who judge, or by one network of several. `mirror`:
-        the mean of that and of what is said of the mirror image, where pictures are mirrored."""
-        judge = ensemble([self._judge_of(network)], mirror=mirror and self.task.dataset.flip)
+    def probabilities(self, index: np.ndarray, *, mirror: bool = False) -> Tensor:
+        """The whole output for some rows, plainly viewed, by those who judge. `mirror`: the mean of that and of what is
+        said of the mirror image, where pictures are mirrored."""
+        judge = ensemble([self.network], mirror=mirror and self.task.dataset.flip)
         return probabilities(judge, self.inputs, self.inputs.plain(index))
 
-    def features(self, index: np.ndarray, network: int = 0) -> Tensor:
-        """What the last layer of one network is given of some rows, plainly viewed."""
-        return features(self._judge_of(network), self.inputs, self.inputs.plain(index))
-
-    def _judge_of(self, network: int | None) -> Network:
-        return self.network if network is None else self.judges[network]
+    def features(self, index: np.ndarray) -> Tensor:
+        """What the last layer of the first network is given of some rows, plainly viewed."""
+        return features(self.judges[0], self.inputs, self.inputs.plain(index))
 
     def _record(self, epoch: int) -> dict[str, Any]:
         """All scores, into the ledger; and with how many of the labels it was trained on the network agrees."""
