@@ -101,7 +101,7 @@ def mixmatch(task: Task, recipe: Recipe = MIX, how: MixMatchSettings = HOW) -> S
         return select(ledger.mean_loss[task.train], labels, noise_rate=0.2, beta=0.05)
 
     first = select(np.random.default_rng(1).random(TRAIN), labels, noise_rate=0.2)
-    objective = WeightedMixMatch(task, "stage", first, recipe, SmallConvNet, how, look_again)
+    objective = WeightedMixMatch(task, "stage", first.weight, recipe, SmallConvNet, how, look_again)
     return Stage(task, objective, ledger=LossLedger(N))
 
 

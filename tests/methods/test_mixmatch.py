@@ -32,7 +32,7 @@ def objective(task: Any, weight: np.ndarray | None = None, recipe: Recipe = RECI
     if weight is None:
         weight = np.where(np.arange(len(task.train)) < 50, 1.0, 0.0)
     selection: Any = SimpleNamespace(weight=weight)
-    return WeightedMixMatch(task, "wm", selection, recipe, None, replace(HOW, **how), lambda ledger: selection)
+    return WeightedMixMatch(task, "wm", weight, recipe, None, replace(HOW, **how), lambda ledger: selection)
 
 
 def close(left: torch.Tensor, right: Any) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -57,15 +57,11 @@ class MixMatchSettings(Knobs):
         return range(self.look_epoch(epochs) // 2, epochs) if self.rounds > 1 else None
 
 
-class Drawn(Protocol):
-    """What says how often each example of the training part is drawn, and with 0 that it is unlabelled."""
-
-    @property
-    def weight(self) -> np.ndarray: ...
-
-
 class WeightedMixMatch(Objective):
-    """L = L_x + λ_u(t) L_u on (L', U') = MixMatch(L, U), L drawn from D_sel in proportion to w."""
+    """L = L_x + λ_u(t) L_u on (L', U') = MixMatch(L, U), L drawn from D_sel in proportion to w.
+
+    `weight` is that of each example of the training part: with 0 it is unlabelled.
+    """
 
     judges = "mean"
 
@@ -73,7 +69,7 @@ class WeightedMixMatch(Objective):
         self,
         task: Task,
         name: str,
-        selection: Drawn,
+        weight: np.ndarray,
         recipe: Recipe,
         net: Any,
         how: MixMatchSettings,
@@ -84,11 +80,7 @@ class WeightedMixMatch(Objective):
         super().__init__(task, name, recipe, net, recipe_name=recipe_name)
         self.how, self.networks, self.look_again = how, how.networks, look_again
         self.steps = how.steps_per_epoch or max(_FEWEST_STEPS, len(task.train) // recipe.batch)
-        self.weight = torch.from_numpy(self._learnt(selection))
-
-    def _learnt(self, selection: Drawn) -> np.ndarray:
-        """The weights of D_sel, over the training part."""
-        return learnt(self.task, selection.weight)
+        self.weight = torch.from_numpy(learnt(task, weight))
 
     def modules(self) -> list[nn.Module]:
         return [new_network(self.task, self.net, name) for name in self._of_each()]
@@ -164,7 +156,7 @@ class WeightedMixMatch(Objective):
         assert stage.ledger is not None
         assert self.look_again is not None
         selection = self.look_again(stage.ledger)
-        self.weight.copy_(torch.from_numpy(self._learnt(selection)))
+        self.weight.copy_(torch.from_numpy(learnt(self.task, selection.weight)))
         return {"selected": float(selection.mask.sum())}
 
 

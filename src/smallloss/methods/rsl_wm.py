@@ -75,7 +75,7 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     def look_again(ledger: LossLedger) -> Selection:
         return choose(task, settings, noise, ledger.score(settings.criterion.score), beta=how.second_beta)
 
-    objective = WeightedMixMatch(task, "rsl_wm", selection, recipe, settings.last_net, how, look_again)
+    objective = WeightedMixMatch(task, "rsl_wm", selection.weight, recipe, settings.last_net, how, look_again)
     first = objective.weight.numpy().copy()
     final = fit(task, objective, ledger=ledger, record=how.scored_epochs(recipe.epochs))
     last = objective.weight.numpy()

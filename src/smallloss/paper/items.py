@@ -24,8 +24,8 @@ class Row:
     @property
     def variant(self) -> str:
         """The folder of its runs: rows that train the same share them."""
-        said = [f"{name}-{value:.4g}" for name, value in self.settings.items() if not isinstance(value, str)]
-        said += [f"{name}-{value}" for name, value in self.settings.items() if isinstance(value, str)]
+        told = {name: value if isinstance(value, str) else f"{value:.4g}" for name, value in self.settings.items()}
+        said = [f"{name}-{value}" for name, value in told.items()]
         said += [] if self.off is None else [f"rates{self.off:+g}"]
         return "_".join(said) or "as it is"
 

@@ -169,7 +169,8 @@ def sizes(runs: Mapping[str, Losses]) -> Shown:
     for name, seen in runs.items():
         for ax, what in zip(axes[0], ("train", "test"), strict=False):
             shown = [(row["epoch"] + 1, 100 * row[what]) for row in seen.epochs if what in row]
-            ax.plot(*zip(*shown, strict=True), label=name) if shown else None
+            if shown:
+                ax.plot(*zip(*shown, strict=True), label=name)
         right, wrong = (seen.curves.mean(of) for of in (seen.every_right, seen.every_wrong))
         (line,) = axes[0, 2].plot(right, label=f"{name}, right")
         axes[0, 2].plot(wrong, color=line.get_color(), linestyle="--")
