@@ -73,6 +73,14 @@ def _say(words: Any, stream: Any = None) -> None:
     print(wrapped(str(words), shutil.get_terminal_size().columns if stream.isatty() else None), file=stream)
 
 
+def _show(run: "Run", folder: Any) -> None:
+    from rich.console import Console
+
+    from smallloss.report.terminal import render
+
+    render(run, Console(), folder)
+
+
 def _say_and_exit(sentence: str, status: int) -> None:
     _say(f"smallloss: {sentence}", sys.stderr)
     raise typer.Exit(status)
@@ -134,11 +142,7 @@ def _clean(
     run: CleanRun,
     strict: Annotated[bool, Opt("", "Exit with status 3 if the verdict is 'do not trust'.")] = False,
 ) -> None:
-    from rich.console import Console
-
-    from smallloss.report.terminal import render
-
-    render(run.result, Console(), run.folder)
+    _show(run.result, run.folder)
     if strict and run.verdict.word == "do not trust":
         raise typer.Exit(_DO_NOT_USE)
 
@@ -169,11 +173,7 @@ def _reproduce(found: Reproduced) -> None:
     "smallloss report ledger.npz --data photos/ --out runs/mine --noise-rate 0.2",
 )
 def _report(run: "Run", recorded: Any, out: Any) -> None:
-    from rich.console import Console
-
-    from smallloss.report.terminal import render
-
-    render(run, Console(), recorded if out is None else out)
+    _show(run, recorded if out is None else out)
 
 
 @_verb(

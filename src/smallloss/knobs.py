@@ -254,6 +254,11 @@ def said_again(function: Callable[..., Any], values: Mapping[str, Any]) -> list[
     return words
 
 
+def several(text: str | None) -> list[str]:
+    """What was said as NAME,NAME: each once."""
+    return list(dict.fromkeys(name.strip() for name in (text or "").split(",") if name.strip()))
+
+
 def pairs(texts: Sequence[str] | None) -> dict[str, str]:
     """What was said as NAME=VALUE."""
     found = {}

@@ -317,3 +317,10 @@ def test_what_somebodys_dataset_raises_is_said_with_the_example():
 
     with pytest.raises(InputError, match="Example 2 of the Broken cannot be read: 'photo'"):
         load(Broken(np.eye(4), range(4)))
+
+
+@pytest.mark.parametrize("label, called", [([1, 0], "list"), ({"boxes": 1}, "dict"), (np.eye(2), "ndarray")])
+def test_a_label_is_one_class(label, called):
+    with pytest.raises(InputError, match=f"Example 1 of the Items has {called} for its label, not one class"):
+        load(Items(np.eye(2), [0, label], classes=["cat", "dog"]))
+    assert load(Items(np.eye(2), [np.array([0]), np.array([1])])).labels.tolist() == [0, 1]  # as MedMNIST has them

@@ -101,7 +101,7 @@ def mixmatch(task: Task, recipe: Recipe = MIX, how: MixMatchSettings = HOW) -> S
         return select(ledger.mean_loss[task.train], labels, noise_rate=0.2, beta=0.05)
 
     first = select(np.random.default_rng(1).random(TRAIN), labels, noise_rate=0.2)
-    objective = WeightedMixMatch(task, "stage", first, recipe, SmallConvNet, how, look_again)
+    objective = WeightedMixMatch(task, "stage", first.weight, recipe, SmallConvNet, how, look_again)
     return Stage(task, objective, ledger=LossLedger(N))
 
 
@@ -236,7 +236,7 @@ def test_state_that_a_step_writes_is_put_back_after_a_capture() -> None:
     for how in (nullcontext, never_captured):
         with how():
             task = make_task(deterministic=True)
-            objective = EarlyLearning(task, "elr", task.train, small())
+            objective = EarlyLearning(task, small())
             objective.recipe = replace(objective.recipe, epochs=1, keep_short_batch=False)
             training.fit(task, objective)
             kept.append(objective.held.t.sum(1).cpu().numpy())

@@ -51,7 +51,7 @@ def build_stage(task: Any, kind: str, net: Any, recipe: Recipe | None = None) ->
         return select(ledger.mean_loss[task.train], labels, noise_rate=0.3, beta=0.05)
 
     first = select(np.random.default_rng(1).random(len(labels)), labels, noise_rate=0.3)
-    return Stage(task, WeightedMixMatch(task, "stage", first, recipe, net, HOW, look_again), ledger=ledger)
+    return Stage(task, WeightedMixMatch(task, "stage", first.weight, recipe, net, HOW, look_again), ledger=ledger)
 
 
 def assert_same(left: Stage, right: Stage) -> None:

@@ -2,7 +2,6 @@
 
 import copy
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -49,8 +48,8 @@ def authors_step(net: nn.Module, average: nn.Module, adam: Any, x: Tensor, y: Te
 
 
 def test_the_steps_of_the_paper_preset_are_the_authors(make_task, make_net):
-    task, selection = make_task(), SimpleNamespace(weight=np.where(np.arange(80) < 50, 1.0, 0.0))
-    objective: Any = WeightedMixMatch(task, "rsl_wm", selection, RECIPE, make_net(), HOW, lambda ledger: selection)
+    task, weight = make_task(), np.where(np.arange(80) < 50, 1.0, 0.0)
+    objective: Any = WeightedMixMatch(task, "rsl_wm", weight, RECIPE, make_net(), HOW)
     stage = Stage(task, objective)
     net, average = copy.deepcopy(stage.networks[0].module), copy.deepcopy(stage.averages[0].network.module)
     adam = torch.optim.Adam(net.parameters(), lr=LR)

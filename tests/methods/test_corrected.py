@@ -1,7 +1,6 @@
 """Labels corrected by hand are learnt with the class that was named, and ranked by the label they had."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from smallloss.engine.objective import Batch
 from smallloss.engine.scoring import outputs
 from smallloss.engine.task import Task
 from smallloss.errors import TooFewError
+from smallloss.methods import mixmatch
 from smallloss.methods.mixmatch import WeightedMixMatch
 from smallloss.methods.supervised import Supervised
 from smallloss.noise.answers import NONE
@@ -88,7 +88,7 @@ def test_mixmatch_mixes_the_class_that_was_named(task):
     weight = np.zeros(len(task.train))
     weight[-10:] = 1.0  # so that there is something beside what was corrected
     recipe, how = replace(RECIPE, batch=8), replace(SETTINGS.own["mixmatch"], guess_by="network")
-    objective = WeightedMixMatch(task, "x", SimpleNamespace(weight=weight), recipe, None, how, lambda ledger: None)
+    objective = WeightedMixMatch(task, "x", weight, recipe, None, how)
     corrected = torch.from_numpy(np.resize(task.train[2:5], 8))
     views = {name: torch.zeros(8, 3, 8, 8) for name in ("labeled", "view_1", "view_2")}
     tables = {"lam": torch.ones(1, 24), "partner": torch.arange(24)[None], "lambda_u": torch.tensor(0.0)}
@@ -115,13 +115,13 @@ def test_rsl_learns_from_them_too(task, monkeypatch):
 
 
 def test_rsl_wm_learns_from_them_before_and_after_its_second_look(task, monkeypatch):
-    seen, learnt = [], WeightedMixMatch._learnt
+    seen, learnt = [], mixmatch.learnt
 
-    def spy(self, selection):
-        seen.append(learnt(self, selection))
+    def spy(task, weight):
+        seen.append(learnt(task, weight))
         return seen[-1]
 
-    monkeypatch.setattr(WeightedMixMatch, "_learnt", spy)
+    monkeypatch.setattr(mixmatch, "learnt", spy)
     learned = methods.get("rsl_wm").train(task, SETTINGS, NOISE)
     assert len(seen) == 2
     assert all((weight[2:5] == 1).all() and weight[5] == 0 for weight in seen)

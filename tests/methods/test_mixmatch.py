@@ -32,7 +32,7 @@ def objective(task: Any, weight: np.ndarray | None = None, recipe: Recipe = RECI
     if weight is None:
         weight = np.where(np.arange(len(task.train)) < 50, 1.0, 0.0)
     selection: Any = SimpleNamespace(weight=weight)
-    return WeightedMixMatch(task, "wm", selection, recipe, None, replace(HOW, **how), lambda ledger: selection)
+    return WeightedMixMatch(task, "wm", weight, recipe, None, replace(HOW, **how), lambda ledger: selection)
 
 
 def close(left: torch.Tensor, right: Any) -> None:
@@ -175,7 +175,7 @@ def test_lambda_u_rises_over_the_whole_run_or_a_share_of_it(lambda_u, ramp, step
 @pytest.mark.parametrize("mix_per, distinct", [("step", 1), ("example", 24)])
 def test_one_coefficient_a_step_or_an_example(mix_per, distinct, make_task):
     tables = objective(make_task(), mix_per=mix_per).plan(0)[0].tables
-    assert tables["lam"].shape == (5, 1, 24)
+    assert tables["lam"].shape == (5, 1, distinct)
     assert all(len(set(row)) == distinct for (row,) in tables["lam"].tolist())
     assert len(set(tables["lam"].flatten().tolist())) == 5 * distinct
     assert float(tables["lam"].min()) >= 0.5

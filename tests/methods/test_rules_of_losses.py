@@ -15,7 +15,7 @@ from small import settings
 from smallloss import methods
 from smallloss.criterion.transition import pairwise, uniform
 from smallloss.engine.task import Task
-from smallloss.errors import InputError, TooFewError
+from smallloss.errors import InputError
 from smallloss.methods.d2l import Dimensionality, lid, turns
 from smallloss.methods.f_correction import Corrected, anchored
 from smallloss.methods.l_dmi import Determinant, holding_all
@@ -106,12 +106,24 @@ def test_a_corrected_label_is_never_pruned(make_task):
     assert (objective.p[:4] > 0.5).tolist() == [True, False, False, True]
 
 
-def test_a_class_that_would_be_pruned_as_a_whole_is_named(make_task):
+def test_a_class_of_which_nothing_would_be_left_is_not_pruned(make_task):
+    """Until the next pruning, when something of it is."""
     task = make_task()
+    labels, objective = task.dataset.labels[task.train], TruncatedLq(task, settings(**{"truncated_lq.k": 0.5}))
+    objective.before_epoch(said_of(task, np.where(task.dataset.labels == 1, 0.2, 0.9)), objective.start)
+    assert objective.v(objective.examples).all()
     p = np.where(task.dataset.labels == 1, 0.2, 0.9)
-    objective = TruncatedLq(task, settings())
-    with pytest.raises(TooFewError, match=r"prune all 28 examples labelled 'b'.*Lower truncated_lq\.k .*or use elr"):
-        objective.before_epoch(said_of(task, p), objective.start)
+    p[task.train[labels == 1][0]] = 0.6
+    objective.before_epoch(said_of(task, p), objective.start)
+    assert objective.v(objective.examples).numpy()[labels == 1].tolist() == [True, *[False] * 27]
+
+
+def test_such_a_class_is_named(make_task):
+    learned = methods.train("truncated_lq", make_task(), settings(**{"truncated_lq.k": 0.99}), RATE)
+    (said,) = learned.notes
+    assert re.fullmatch(r"Nothing labelled .*'b'.* was pruned: the network was sure of none of it\.", said)
+    task = make_task()
+    assert learned.selection.mask[task.dataset.labels[task.train] == 1].all()
 
 
 def test_what_was_pruned_is_what_is_not_selected(make_task):

@@ -80,14 +80,13 @@ def test_what_every_run_flags_that_may_judge_it_goes(make_task, monkeypatch):
             rng = np.random.default_rng(len(runs))
             found = rng.normal(size=len(task.dataset)).astype(np.float32)
             found[(objective.targets == 3).numpy()] = 0.3  # the threshold, then
-            objective.total, objective.looks = torch.from_numpy(found), torch.ones(len(found))
+            objective.total, objective.times = torch.from_numpy(found), torch.ones(len(found))
             runs.append((found, set(np.flatnonzero(objective.targets == 3))))
         else:
             learnt.append(set(objective.examples.tolist()))
         return SimpleNamespace(name="")
 
     monkeypatch.setattr(aum, "fit", fitted)
-    monkeypatch.setattr(aum, "warm_up", lambda *_: SimpleNamespace(ledger=None))
     learned = methods.train("aum", task, settings(), NoiseModel())
     assert [len(apart) for _, apart in runs] == [80 // 3] * 2
     assert not runs[0][1] & runs[1][1]

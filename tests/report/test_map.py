@@ -1,13 +1,19 @@
 """The examples on a plane."""
 
+import base64
+import json
+import zlib
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pytest
 
 from made import part_of, run_of
 from smallloss.data.dataset import Dataset
 from smallloss.record.run import Run
 from smallloss.report import map as maps
+from smallloss.report import workbench as benches
 from smallloss.report.map import places
 
 
@@ -28,23 +34,40 @@ def alike(found: np.ndarray, n: int) -> float:
 
 def test_clouds_stay_together_whatever_their_labels() -> None:
     x, run = clusters(240, np.arange(240) // 2 % 2)
-    found = places(x, run.examples)
+    found = places(x, run.examples.likely_wrong)
     assert alike(found, 240) > 0.98
     assert found.min() == 0
     assert found.max() == maps._SIDE
-    np.testing.assert_array_equal(found, places(x, run.examples))
+    np.testing.assert_array_equal(found, places(x, run.examples.likely_wrong))
 
 
 def test_of_many_some_are_laid_out_and_the_others_put_beside_them(monkeypatch) -> None:
     monkeypatch.setattr(maps, "LAID_OUT", 90)
     x, run = clusters(240, np.arange(240) // 2 % 2)
-    assert alike(places(x, run.examples), 240) > 0.95
+    assert alike(places(x, run.examples.likely_wrong), 240) > 0.95
 
 
 def test_few_and_equal_ones_have_places_too() -> None:
     for n in (4, 30):
         _, run = clusters(n, np.arange(n) % 2)
         for features in (np.zeros((n, 5), np.float16), np.arange(n, dtype=np.float16)[:, None]):
-            assert places(features, run.examples).shape == (n, 2)
+            assert places(features, run.examples.likely_wrong).shape == (n, 2)
     run.examples = replace(run.examples, reason=np.full(n, 1, np.int8))
-    assert places(features, run.examples).min() == 0
+    assert places(features, run.examples.likely_wrong).min() == 0
+
+
+@pytest.mark.parametrize("budget", [8_000, 2_000_000])
+def test_the_page_has_places_and_evidence_of_what_it_lists_alone(budget: int, monkeypatch) -> None:
+    monkeypatch.setattr(benches, "BUDGET", budget)
+    x, run = clusters(1200, np.arange(1200) // 2 % 2)
+    run.features = x
+    bench = benches.workbench(run)
+    data: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(bench.data)))
+    (listed,) = (column["values"] for column in data["columns"] if column["title"] == "row")
+    assert (len(listed) < 1200) == (budget < 10_000)
+    wrong = np.flatnonzero(run.examples.likely_wrong)
+    assert bench.suspects == len(wrong)
+    assert sorted(data["evidence"]["rows"]) == np.intersect1d(wrong, listed).tolist()
+    assert list(zip(data["map"]["x"], data["map"]["y"], strict=True)) == [
+        tuple(place) for place in places(x[listed], run.examples.likely_wrong[listed]).tolist()
+    ]

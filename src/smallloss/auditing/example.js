@@ -1,5 +1,7 @@
 // What a person judges an example by: its picture, its text or its row, long ones cut until all of it is asked for.
 
+import { make } from "./make.js";
+
 const CHARACTERS = 800, CELL = 200, COLUMNS = 12;
 const SMALL = 24; // pixels: a picture with shorter sides is drawn with sharp ones
 
@@ -39,12 +41,7 @@ export class Example {
   }
 
   line([name, cell]) {
-    const [line, head, value] = ["tr", "th", "td"].map((tag) => document.createElement(tag));
-    head.scope = "row";
-    head.textContent = name;
-    value.textContent = this.cut(cell, CELL);
-    line.append(head, value);
-    return line;
+    return make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, this.cut(cell, CELL)));
   }
 
   cut(text, length) {

@@ -4,9 +4,9 @@
 import { Answers } from "./answers.js";
 import { Example } from "./example.js";
 import { TypeAhead } from "./find.js";
+import { at, download, make } from "./make.js";
 import { agreement, inWords, proved } from "./proved.js";
 
-const at = (id) => document.getElementById(id);
 const data = JSON.parse(at("data").textContent);
 const questions = data.questions;
 const answers = new Answers(data, () => localStorage);
@@ -65,11 +65,7 @@ function showPanel() {
   const all = next() < 0;
   at("title").textContent = headline || `All ${questions.length} are answered.`;
   const said = [...lines, agreement(answers.twice), headline && all ? `All ${questions.length} are answered.` : ""];
-  at("lines").replaceChildren(...said.filter((line) => line).map((line) => {
-    const paragraph = document.createElement("p");
-    paragraph.textContent = line;
-    return paragraph;
-  }));
+  at("lines").replaceChildren(...said.filter((line) => line).map((line) => make("p", {}, line)));
   at("where").textContent = all ? "back to the questions" : "go on";
   look("panel");
 }
@@ -146,13 +142,7 @@ function turn() {
 // --- the file ----------------------------------------------------------------------------------------------
 
 function save() {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([answers.csv], { type: "text/csv" }));
-  link.download = data.file;
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  download(answers.csv, data.file);
   at("count").textContent = `Saved as ${data.file}, with ${answers.count} of ${questions.length} answered.`;
   at("saved").hidden = false;
 }

@@ -24,7 +24,7 @@ VALUES_SHOWN = 64
 WORDS_SHOWN = 1000  # characters of a text in the table
 
 _TEMPLATE = "page.html.jinja"
-_MODULES = ("interval", "csv", "answers", "example", "find", "proved", "page")  # each after those it imports
+_MODULES = ("make", "interval", "csv", "answers", "example", "find", "proved", "page")  # each after those it imports
 
 
 @dataclass(frozen=True)

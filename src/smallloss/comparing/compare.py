@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from smallloss import methods as known
 from smallloss.errors import InputError, SmallLossError
 from smallloss.files import is_leftover, write_json
-from smallloss.knobs import Arg, Opt, declared, usual
+from smallloss.knobs import Arg, Opt, declared, several, usual
 from smallloss.run.clean import DATA, clean
 from smallloss.words import listed
 
@@ -61,7 +61,7 @@ def compare(
     from smallloss.comparing.jobs import Grid, Job
     from smallloss.comparing.page import in_words, lines_of, write_page
 
-    named = [name.strip() for name in methods.split(",") if name.strip()]
+    named = several(methods)
     if not named:
         raise InputError(f"--methods names none; there are {', '.join(known.names())}.")
     names = list(dict.fromkeys([*named, *beside]))

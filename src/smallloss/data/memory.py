@@ -7,6 +7,7 @@ three forms, as files do: arrays, a listing of pictures, or a table.
 import io
 from collections.abc import Mapping
 from importlib import import_module
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -206,8 +207,11 @@ def _of_items(data: Any, name: str) -> Dataset:
             raise InputError(f"Example {at} of the {name} cannot be read: {error}") from error
         if not isinstance(item, tuple | list) or len(item) < 2:
             raise InputError(f"data is a {name}, and its item {at} is a {type(item).__name__}; it must be {_DOORS}.")
-        inputs.append(to_numpy(item[0]) if hasattr(item[0], "detach") else item[0])
-        labels.append(item[1].item() if hasattr(item[1], "item") else item[1])
+        x, label = item[:2]
+        if isinstance(label, list | tuple | Mapping) or prod(getattr(label, "shape", ())) != 1:
+            raise InputError(f"Example {at} of the {name} has {type(label).__name__} for its label, not one class.")
+        inputs.append(to_numpy(x) if hasattr(x, "detach") else x)
+        labels.append(label.item() if hasattr(label, "item") else label)
     classes = getattr(data, "classes", None)
     if isinstance(classes, list | tuple) and {*labels} <= {*range(len(classes))}:
         labels = [classes[k] for k in labels]

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from smallloss.engine.networks import Network
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.task import Task
-from smallloss.engine.views import PLAIN, Views
+from smallloss.engine.views import PLAIN, Views, draw_views
 from smallloss.models import build, copied
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ class Objective(ABC):
         self.augmentation = recipe.augmentation(flip=task.dataset.flip) if task.dataset.is_image else PLAIN
         self.targets = task.targets  # what is learnt, of every row
         self.weights = name  # initial weights are drawn by the seed and this name
+        self.looks = range(0)  # the epochs around which it asks the network: an average of weights must be ready then
 
     def modules(self) -> list[nn.Module]:
         """Fresh networks, and after them whatever else is learnt."""
@@ -128,6 +129,12 @@ class Objective(ABC):
 
     def before_epoch(self, stage: "Stage", epoch: int) -> None:  # noqa: B027 (most do nothing)
         """Called before the plan of an epoch is asked for."""
+
+    def by_slot(self, purpose: str, times: list[int], index: Tensor) -> Views:
+        """Views of examples that a step may draw more than once: each is seen by its place in the batch."""
+        draws = self.task.draws
+        slots = draws.slots(index.shape[1])
+        return draw_views(draws, self.augmentation, f"{self.name}/{purpose}", times, slots, index)
 
     @abstractmethod
     def plan(self, epoch: int) -> Iterable[Plan]:

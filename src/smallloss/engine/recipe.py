@@ -46,28 +46,17 @@ class Recipe(Knobs):
     lr_end: float = knob(0.0, "Share of `lr` that `triangular` ends with.", least=0, most=1)
     warmup_steps: int = knob(0, "Steps over which it first rises from 0.", least=0)
     label_smoothing: float = knob(
-        0.0,
-        "Share of a label that all classes get alike, in plain cross entropy.",
-        least=0,
-        below=1,
+        0.0, "Share of a label that all classes get alike, in plain cross entropy.", least=0, below=1
     )
     batchnorm_momentum: float = knob(0.1, "For layers that still have PyTorch's default of 0.1.", above=0, most=1)
     ema: float | None = knob(
         None, "Decay of an average of the weights, which then scores and predicts.", least=0, below=1
     )
-    ema_batchnorm: str = knob(
-        "copy",
-        "BatchNorm statistics of that average.",
-        choices=("copy", "recompute"),
-    )
+    ema_batchnorm: str = knob("copy", "BatchNorm statistics of that average.", choices=("copy", "recompute"))
     ema_warmup: bool = knob(
         False, "Average over the last tenth of the steps, while that is shorter than the memory of `ema`."
     )
-    lookahead: int | None = knob(
-        None,
-        "Steps between two at which the weights become their running average.",
-        least=1,
-    )
+    lookahead: int | None = knob(None, "Steps between two at which the weights become their running average.", least=1)
     pad: int = knob(4, "Pixels around a picture before a random crop.", least=0)
     padding: str = knob("zero", "What these pixels hold.", choices=("zero", "reflect"))
     crop_offsets: int | None = knob(
@@ -77,17 +66,12 @@ class Recipe(Knobs):
     )
     alternate_flip: bool = knob(False, "Mirror each picture in every other epoch, not by a draw.")
     cutout: float = knob(
-        0.0,
-        "Side of a square left out of what is trained on, as a share of the picture's.",
-        least=0,
-        below=1,
+        0.0, "Side of a square left out of what is trained on, as a share of the picture's.", least=0, below=1
     )
     strong: bool = knob(False, "Also turn, scale, shear, shift and recolour what is trained on.")
     mirror: bool = knob(False, "Judge by the picture and its mirror image, where pictures are mirrored.")
     scoring: str = knob(
-        "plain",
-        "What is scored: the plain picture, or one random crop and flip.",
-        choices=("plain", "augmented"),
+        "plain", "What is scored: the plain picture, or one random crop and flip.", choices=("plain", "augmented")
     )
     evaluate_every: int = knob(1, "Epochs between two measurements of accuracy.", least=1)
     ties: str = knob("later", "Which of equally good epochs is the best.", choices=("later", "earlier"))

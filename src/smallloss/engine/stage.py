@@ -75,8 +75,9 @@ class Fitted:
 class Stage:
     """One objective trained by its recipe, resumable at every epoch end.
 
-    The scores of the epochs in `record` go into the ledger, if one is given (all epochs, if left out). `network` is
-    the one to judge by: the weight average where there is one, an ensemble where several judge together.
+    After the epochs in `record` the network is made ready to be asked, and scores go into the ledger, if one is given:
+    all epochs then, else those that the objective looks at, if not told otherwise. `network` is the one to judge by:
+    the weight average where there is one, an ensemble where several judge together.
     """
 
     def __init__(
@@ -106,7 +107,8 @@ class Stage:
         self.judges = [network.teacher for network in judges]
         speaking = self.judges if objective.judges == "mean" else self.judges[:1]
         self.network = ensemble(speaking, mirror=recipe.mirror and task.dataset.flip)
-        self.record = range(recipe.epochs if ledger is not None else 0) if record is None else record
+        usual = objective.looks if ledger is None else range(recipe.epochs)
+        self.record = usual if record is None else record
         self.history: list[dict[str, Any]] = []
         self._limits = StepLimits(
             self.name, objective.recipe_name, recipe, None if task.folder is None else task.folder.path
@@ -196,20 +198,18 @@ class Stage:
         if self.recipe.scoring == "augmented" and self.inputs.pictures:
             purpose = f"{self.name}/scoring"
             views = draw_views(self.task.draws, self.objective.augmentation.weak, purpose, [epoch], rows, rows)
-        return score(self._judge_of(network), self.inputs, views, self.task.labels[rows])
+        judge = self.network if network is None else self.judges[network]
+        return score(judge, self.inputs, views, self.task.labels[rows])
 
-    def probabilities(self, index: np.ndarray, network: int | None = None, *, mirror: bool = False) -> Tensor:
-        """The whole output for some rows, plainly viewed; by those who judge, or by one network of several. `mirror`:
-        the mean of that and of what is said of the mirror image, where pictures are mirrored."""
-        judge = ensemble([self._judge_of(network)], mirror=mirror and self.task.dataset.flip)
+    def probabilities(self, index: np.ndarray, *, mirror: bool = False) -> Tensor:
+        """The whole output for some rows, plainly viewed, by those who judge. `mirror`: the mean of that and of what is
+        said of the mirror image, where pictures are mirrored."""
+        judge = ensemble([self.network], mirror=mirror and self.task.dataset.flip)
         return probabilities(judge, self.inputs, self.inputs.plain(index))
 
-    def features(self, index: np.ndarray, network: int = 0) -> Tensor:
-        """What the last layer of one network is given of some rows, plainly viewed."""
-        return features(self._judge_of(network), self.inputs, self.inputs.plain(index))
-
-    def _judge_of(self, network: int | None) -> Network:
-        return self.network if network is None else self.judges[network]
+    def features(self, index: np.ndarray) -> Tensor:
+        """What the last layer of the first network is given of some rows, plainly viewed."""
+        return features(self.judges[0], self.inputs, self.inputs.plain(index))
 
     def _record(self, epoch: int) -> dict[str, Any]:
         """All scores, into the ledger; and with how many of the labels it was trained on the network agrees."""

@@ -18,8 +18,8 @@ from smallloss.engine.task import Task
 from smallloss.errors import InputError
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, chosen, warm_up
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.small_loss import Learned, chosen
+from smallloss.methods.supervised import OfMethod, Supervised
 from smallloss.noise.model import NoiseModel
 
 NAME = "AUM"
@@ -65,14 +65,14 @@ class Margins(Supervised):
         super().__init__(task, name, task.train, recipe, settings.net, recipe_name="aum_margins")
         self.targets = task.targets.clone()
         self.targets[torch.from_numpy(threshold).to(task.device)] = task.classes
-        self.total, self.looks = (torch.zeros(len(task.dataset), device=task.device) for _ in range(2))
+        self.total, self.times = (torch.zeros(len(task.dataset), device=task.device) for _ in range(2))
         self.epochs = level(recipe)
 
     def modules(self) -> list[nn.Module]:
         return [new_network(self.task, self.net, self.weights, classes=self.task.classes + 1)]
 
     def buffers(self) -> dict[str, Tensor]:
-        return {"total": self.total, "looks": self.looks}
+        return {"total": self.total, "looks": self.times}
 
     def plan(self, epoch: int) -> Iterable[Plan]:
         """Later margins do not count: once the rate falls, wrong labels are learnt by heart."""
@@ -81,19 +81,19 @@ class Margins(Supervised):
     def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
         logits = nets[0](batch.x)
         self.total.index_add_(0, batch.index, batch["counts"] * margin(logits.detach(), batch.y))
-        self.looks.index_add_(0, batch.index, batch["counts"].expand(len(batch.y)))
+        self.times.index_add_(0, batch.index, batch["counts"].expand(len(batch.y)))
         return batch.mean(cross_entropy(logits, batch.y, reduction="none"))
 
     def after_epoch(self, stage: Stage, epoch: int) -> dict[str, float]:
         """Examples that are held out are in no batch: they are looked at after each epoch."""
         if epoch < self.epochs and len(held_out := self.task.held_out):
             self.total[held_out] += stage.score(epoch, held_out).margin
-            self.looks[held_out] += 1
+            self.times[held_out] += 1
         return {}
 
     def aum(self) -> np.ndarray:
         """The area under the margin, of every row: the mean over its looks."""
-        return np.asarray((self.total.double() / self.looks.clamp(min=1)).cpu())
+        return np.asarray((self.total.double() / self.times.clamp(min=1)).cpu())
 
 
 def level(recipe: Recipe) -> int:
@@ -125,6 +125,6 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     suspicion = (1 + gap / (1 + np.abs(gap))) / 2
     selection, score = chosen(task, settings, suspicion, removed)
     kept = rows[task.learnt(selection.mask)]
-    fitted = fit(task, Supervised(task, "aum", kept, settings.recipe("aum"), settings.last_net, recipe_name="aum"))
-    ledger, evidence = warm_up(task, settings).ledger, "the area under the margin, beside that of threshold samples"
-    return Learned("aum", fitted, selection, score, evidence, ledger, tuple(before))
+    fitted = fit(task, OfMethod(task, settings, "aum", kept, settings.last_net))
+    evidence = "the area under the margin, beside that of threshold samples"
+    return Learned("aum", fitted, selection, score, evidence, tuple(before))

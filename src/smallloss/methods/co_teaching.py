@@ -15,7 +15,7 @@ from smallloss.engine.task import Task
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.settings import Settings
 from smallloss.methods.small_loss import Learned, choose, overall_rate, rank, two_at_once, two_networks
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.supervised import OfMethod
 from smallloss.noise.model import NoiseModel
 
 NAME = "Co-teaching"
@@ -31,15 +31,14 @@ class Own(Knobs):
     ramp_epochs: int = knob(10, "Epochs over which the share left out rises to the noise rate.", least=2)
 
 
-class CoTeaching(Supervised):
+class CoTeaching(OfMethod):
     """Per batch each network ranks its own losses; the other one is updated on its (1 − R(t)) B smallest."""
 
     networks = 2
 
     def __init__(self, task: Task, name: str, examples: np.ndarray, settings: Settings, rate: float) -> None:
-        group = settings.group(name)
-        super().__init__(task, name, examples, settings.recipes[group], settings.net, recipe_name=group)
-        self.rate, self.own = rate, settings.own[name]
+        super().__init__(task, settings, name, examples)
+        self.rate = rate
 
     def kept(self, epoch: int, size: int) -> int:
         """(1 − R(t)) B, R(t) = τ min(t / T_k, 1)."""
@@ -59,16 +58,15 @@ class CoTeaching(Supervised):
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
-    rate = overall_rate(task, settings, noise)
-    return taught(CoTeaching(task, "co_teaching", task.train, settings, rate), settings, noise)
+    return taught(CoTeaching, "co_teaching", task, settings, noise)
 
 
-def taught(objective: CoTeaching, settings: Settings, noise: NoiseModel) -> Learned:
+def taught(kind: type[CoTeaching], name: str, task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """A step selects in its batch alone; of all examples those 1 − η_k of each label are taken whose losses were the
     smallest while the networks taught each other."""
-    task = objective.task
+    objective = kind(task, name, task.train, settings, overall_rate(task, settings, noise))
     record = settings.criterion.scored_epochs(objective.recipe.epochs)
     fitted = fit(task, objective, ledger=LossLedger(len(task.dataset)), record=record)
     score, evidence = rank(fitted, settings, "two networks taught each other")
     selection = choose(task, settings, noise, score, beta=0.0)
-    return Learned(objective.name, fitted, selection, score, evidence, fitted.ledger, beta=0.0)
+    return Learned(name, fitted, selection, score, evidence, beta=0.0)

@@ -1,7 +1,7 @@
 """Co-teaching+ (Yu et al., ICML 2019): Co-teaching, but only on the examples on which the two networks disagree."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -9,21 +9,19 @@ from torch.nn.functional import cross_entropy
 
 from smallloss.engine.networks import Network
 from smallloss.engine.objective import Batch, Plan
-from smallloss.engine.recipe import Recipe
 from smallloss.engine.task import Task
 from smallloss.knobs import knob
-from smallloss.methods import co_teaching
+from smallloss.methods import co_teaching, decoupling
 from smallloss.methods.decoupling import disagree
-from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, overall_rate, two_at_once, two_networks
+from smallloss.methods.settings import Settings
+from smallloss.methods.small_loss import Learned, two_at_once, two_networks
 from smallloss.noise.model import NoiseModel
 
 NAME = "Co-teaching+"
 refuse, work = two_networks("co_teaching_plus"), two_at_once("co_teaching_plus")
 NEEDS = "noise rate"
 COSTS = "two networks, trained together"
-_PAPER = Recipe(optimiser="adam", lr=1e-3, weight_decay=0, schedule="linear", milestones=(0.4,), pad=0)
-RECIPES = {"paper": _PAPER, "fast": replace(FAST, optimiser="adam", lr=1e-3), "cpu": CPU}
+RECIPES = decoupling.RECIPES
 
 
 @dataclass(frozen=True)
@@ -61,5 +59,4 @@ class CoTeachingPlus(co_teaching.CoTeaching):
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
-    rate = overall_rate(task, settings, noise)
-    return co_teaching.taught(CoTeachingPlus(task, "co_teaching_plus", task.train, settings, rate), settings, noise)
+    return co_teaching.taught(CoTeachingPlus, "co_teaching_plus", task, settings, noise)

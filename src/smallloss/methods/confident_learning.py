@@ -5,7 +5,7 @@ import numpy as np
 from smallloss.engine.task import Task
 from smallloss.methods.cross import half_work, out_of_sample
 from smallloss.methods.settings import CPU, FAST, PAPER, Settings
-from smallloss.methods.small_loss import Learned, chosen, retrain, warm_up
+from smallloss.methods.small_loss import Learned, chosen, retrain
 from smallloss.noise.confident import label_issues
 from smallloss.noise.model import NoiseModel
 
@@ -26,6 +26,5 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     issue = label_issues(probabilities[rows], labels[rows])
     selection, score = chosen(task, settings, 1 - probabilities[np.arange(len(labels)), labels], issue)
     fitted = retrain(task, settings, rows[task.learnt(selection.mask)], "confident_learning")
-    ledger = warm_up(task, settings).ledger  # plain training's, which is not this method's own cost
     halves = task.finished["half0"], task.finished["half1"]
-    return Learned("confident_learning", fitted, selection, score, "predictions out of sample", ledger, halves)
+    return Learned("confident_learning", fitted, selection, score, "predictions out of sample", halves)

@@ -12,5 +12,4 @@ COSTS = "plain training"
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Stage 1 of RSL *is* plain cross entropy on the noisy labels, so the two share it."""
-    fitted = warm_up(task, settings)
-    return Learned("cross_entropy", fitted, ledger=fitted.ledger)
+    return Learned("cross_entropy", warm_up(task, settings))

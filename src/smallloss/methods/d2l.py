@@ -17,7 +17,7 @@ from smallloss.engine.task import Task
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.settings import CPU, FAST, Settings
 from smallloss.methods.small_loss import Learned
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.supervised import OfMethod
 from smallloss.noise.model import NoiseModel
 
 NAME = "D2L"
@@ -37,12 +37,12 @@ class Own(Knobs):
     neighbours: int = knob(20, "Neighbours that tell the dimension about an example.", least=2)
 
 
-class Dimensionality(Supervised):
+class Dimensionality(OfMethod):
     """Cross entropy with α ỹ + (1 − α) argmax p: α is 1 until the turning point, and falls as the dimension grows."""
 
     def __init__(self, task: Task, settings: Settings) -> None:
-        super().__init__(task, "d2l", task.train, settings.recipe("d2l"), settings.net, recipe_name="d2l")
-        self.own: Own = settings.own["d2l"]
+        super().__init__(task, settings, "d2l")
+        self.looks = range(self.recipe.epochs)
         self.lids = torch.full((self.recipe.epochs,), torch.nan, dtype=torch.float64)
         self.turned = torch.zeros((), dtype=torch.bool)
         self.alpha = 1.0
@@ -111,6 +111,4 @@ def turns(lids: np.ndarray, window: int) -> bool:
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """One fresh network on all examples."""
-    objective = Dimensionality(task, settings)
-    # Every epoch is recorded, in no ledger: an average of the weights then has fresh statistics to be looked at.
-    return Learned("d2l", fit(task, objective, record=range(objective.recipe.epochs)))
+    return Learned("d2l", fit(task, Dimensionality(task, settings)))

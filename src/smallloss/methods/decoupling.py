@@ -14,14 +14,15 @@ from smallloss.engine.task import Task
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.settings import CPU, FAST, Settings
 from smallloss.methods.small_loss import Learned, two_at_once, two_networks
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.supervised import OfMethod
 from smallloss.noise.model import NoiseModel
 
 NAME = "Decoupling"
 refuse, work = two_networks("decoupling"), two_at_once("decoupling")
 NEEDS = None
 COSTS = "two networks, trained together"
-# The authors' own is for faces: SGD at .002, halved every 5,000 steps. This is Han et al.'s, who took it to CIFAR.
+# The authors' own is for faces: SGD at .002, halved every 5,000 steps. This is Han et al.'s, who took it to CIFAR, and
+# that of Co-teaching+ and JoCoR: level, then straight down to 0. Their β1 falls as well, which ours does not.
 _PAPER = Recipe(optimiser="adam", lr=1e-3, weight_decay=0, schedule="linear", milestones=(0.4,), pad=0)
 RECIPES = {"paper": _PAPER, "fast": replace(FAST, optimiser="adam", lr=1e-3), "cpu": CPU}
 _FEWEST = 0.1  # of a batch: the mean over fewer would be a step by a handful
@@ -36,20 +37,17 @@ class Own(Knobs):
     )
 
 
-class Decoupling(Supervised):
+class Decoupling(OfMethod):
     """What both networks call the same teaches neither: wrong labels of agreed examples are not learnt."""
 
     networks = 2
 
     def __init__(self, task: Task, settings: Settings) -> None:
-        super().__init__(
-            task, "decoupling", task.train, settings.recipe("decoupling"), settings.net, recipe_name="decoupling"
-        )
-        self.together = settings.own["decoupling"].together * self.recipe.epochs
+        super().__init__(task, settings, "decoupling")
 
     def plan(self, epoch: int) -> Iterable[Plan]:
         for plan in super().plan(epoch):
-            yield plan.beside(apart=epoch >= self.together)
+            yield plan.beside(apart=epoch >= self.own.together * self.recipe.epochs)
 
     def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
         """Σ CE over those they disagree on, by their number; by a tenth of the batch, where they are fewer."""

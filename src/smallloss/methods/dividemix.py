@@ -18,12 +18,11 @@ from smallloss.engine.recipe import Recipe
 from smallloss.engine.scoring import judging
 from smallloss.engine.stage import Stage, fit
 from smallloss.engine.task import Task
-from smallloss.engine.views import draw_views
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.mixmatch import guess, labeled_loss, mixing, mixup, sharpen, unlabeled_loss
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, chosen, two_at_once, two_networks, warm_up
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.small_loss import Learned, chosen, two_at_once, two_networks
+from smallloss.methods.supervised import OfMethod
 from smallloss.noise.model import NoiseModel
 
 NAME = "DivideMix"
@@ -47,17 +46,16 @@ class Own(Knobs):
     ramp_epochs: int = knob(16, "Epochs over which `lambda_u` rises from 0.", least=1)
 
 
-class DivideMix(Supervised):
+class DivideMix(OfMethod):
     """w, which each network says of each example, is its probability of being clean; it serves the other network."""
 
     networks = 2
     judges = "mean"
 
     def __init__(self, task: Task, settings: Settings) -> None:
-        recipe = settings.recipe("dividemix")
-        super().__init__(task, "dividemix", task.train, recipe, settings.net, recipe_name="dividemix")
-        self.own: Own = settings.own["dividemix"]
-        self.warm = max(1, min(self.own.warm_up, recipe.epochs // 2))
+        super().__init__(task, settings, "dividemix")
+        self.looks = range(self.recipe.epochs)
+        self.warm = max(1, min(self.own.warm_up, self.recipe.epochs // 2))
         self.w = torch.ones(2, len(task.dataset), dtype=torch.float64)
 
     def groups(self, nets: Sequence[Network]) -> dict[str, Group]:
@@ -82,17 +80,14 @@ class DivideMix(Supervised):
         """X = {(x, y, w): w > threshold} and U, the others, in as many steps as all examples fill with both."""
         draws, name, B = self.task.draws, f"{self.name}/{k}", self.batch
         steps = max(1, len(self.examples) // (2 * B))
-        times, slots = list(range(epoch * steps, (epoch + 1) * steps)), draws.slots(B)
+        times = list(range(epoch * steps, (epoch + 1) * steps))
         w = self.w[1 - k].to(self.examples.device)
         labeled = w[self.examples] > self.own.threshold
         rows = {
             "x": self._passes(f"{name}/x/{epoch}", self.examples[labeled], steps),
             "u": self._passes(f"{name}/u/{epoch}", self.examples[~labeled], steps),
         }
-        views = {
-            f"{one} of {k}": draw_views(draws, self.augmentation, f"{name}/{one}", times, slots, rows[one[0]])
-            for one in ("x1", "x2", "u1", "u2")
-        }
+        views = {f"{one} of {k}": self.by_slot(f"{k}/{one}", times, rows[one[0]]) for one in ("x1", "x2", "u1", "u2")}
         ramp = (torch.arange(steps, device=w.device) / steps + epoch - self.warm) / self.own.ramp_epochs
         told = {"w": w[rows["x"]].float(), "lambda_u": self.own.lambda_u * ramp.clamp(max=1)}
         return Plan(views, mixing(draws, self.own.alpha, name, times, 4 * B) | told, (f"optimiser{k}",))
@@ -142,8 +137,7 @@ def unevenness(logits: Tensor) -> Tensor:
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Kept is what both networks, on average, take for clean in the end."""
     objective = DivideMix(task, settings)
-    fitted = fit(task, objective, record=range(objective.recipe.epochs))  # an average of weights is to judge each epoch
+    fitted = fit(task, objective)
     w = objective.w.numpy().mean(0)
-    selection, score = chosen(task, settings, 1 - w, w[task.train] <= objective.own.threshold)
-    ledger, evidence = warm_up(task, settings).ledger, "the losses of two networks, as a mixture of right and wrong"
-    return Learned("dividemix", fitted, selection, score, evidence, ledger)
+    choice = chosen(task, settings, 1 - w, w[task.train] <= objective.own.threshold)
+    return Learned("dividemix", fitted, *choice, "the losses of two networks, as a mixture of right and wrong")

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from torch import Tensor
 
 from smallloss.engine import losses
@@ -15,7 +14,7 @@ from smallloss.engine.task import Task
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.settings import CPU, FAST, Settings
 from smallloss.methods.small_loss import Learned
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.supervised import OfMethod
 from smallloss.noise.model import NoiseModel
 
 NAME = "ELR"
@@ -33,13 +32,12 @@ class Own(Knobs):
     strength: float = knob(3.0, "Weight of staying with the targets (lambda).", least=0)
 
 
-class EarlyLearning(Supervised):
+class EarlyLearning(OfMethod):
     """t_i, the running mean of what the network said of example i, is a target beside its label."""
 
-    def __init__(self, task: Task, name: str, examples: np.ndarray, settings: Settings) -> None:
-        super().__init__(task, name, examples, settings.recipe(name), settings.net, recipe_name=name)
-        own: Own = settings.own["elr"]
-        self.held = losses.ELR(len(task.dataset), task.classes, own.beta, own.strength, task.device)
+    def __init__(self, task: Task, settings: Settings) -> None:
+        super().__init__(task, settings, "elr")
+        self.held = losses.ELR(len(task.dataset), task.classes, self.own.beta, self.own.strength, task.device)
 
     def buffers(self) -> dict[str, Tensor]:
         return {"t": self.held.t}
@@ -51,4 +49,4 @@ class EarlyLearning(Supervised):
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """One fresh network on all examples."""
-    return Learned("elr", fit(task, EarlyLearning(task, "elr", task.train, settings)))
+    return Learned("elr", fit(task, EarlyLearning(task, settings)))

@@ -17,7 +17,7 @@ from smallloss.errors import InputError
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.settings import CPU, FAST, Settings
 from smallloss.methods.small_loss import Learned, warm_up
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.supervised import OfMethod
 from smallloss.noise.model import NoiseModel
 from smallloss.words import percent
 
@@ -42,13 +42,12 @@ class Own(Knobs):
     percentile: float = knob(97.0, "The surest examples above it are no anchor points.", above=0, most=100)
 
 
-class Corrected(Supervised):
+class Corrected(OfMethod):
     """ℓ of labels, and no more of classes."""
 
     def __init__(self, task: Task, settings: Settings, T: np.ndarray) -> None:
-        name = "f_correction"
-        super().__init__(task, name, task.train, settings.recipe(name), settings.net, recipe_name=name)
-        self.corrected = losses.by_transition(settings.own[name].correction, T, task.device)
+        super().__init__(task, settings, "f_correction")
+        self.corrected = losses.by_transition(self.own.correction, T, task.device)
 
     def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
         return batch.mean(self.corrected(nets[0](batch.x), batch.y, batch.index))

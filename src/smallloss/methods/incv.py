@@ -14,7 +14,7 @@ from smallloss.knobs import knob
 from smallloss.methods import co_teaching
 from smallloss.methods.cross import HALF, NOBODY, cross_predict, deal
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, chosen, two_at_once, two_networks, warm_up
+from smallloss.methods.small_loss import Learned, chosen, two_at_once, two_networks
 from smallloss.noise.model import NoiseModel
 
 NAME = "INCV"
@@ -90,10 +90,10 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
             hardest = judged[np.argsort(half[judged, labels[judged]], kind="stable")]  # the largest losses leave C
             gone = hardest[: int(min(2, rate / (1 - rate)) * agrees.sum())]
             S, C = np.union1d(S, judged[agrees]), np.setdiff1d(C, np.union1d(gone, judged[agrees]))
-    fitted, ledger = fit(task, OnSelected(task, S, C, settings, rate)), warm_up(task, settings).ledger
+    fitted = fit(task, OnSelected(task, S, C, settings, rate))
     selection, score = chosen(task, settings, 1 - said[np.arange(len(labels)), labels], ~np.isin(task.train, S))
     before = tuple(stage for name, stage in task.finished.items() if name.startswith("incv_"))
-    return Learned("incv", fitted, selection, score, "predictions by cross-validation", ledger, before)
+    return Learned("incv", fitted, selection, score, "predictions by cross-validation", before)
 
 
 def rate_of(agreement: float, classes: int) -> float:

@@ -8,25 +8,18 @@ from torch.nn.functional import nll_loss
 
 from smallloss.engine.networks import Network
 from smallloss.engine.objective import Batch
-from smallloss.engine.recipe import Recipe
 from smallloss.engine.task import Task
 from smallloss.knobs import knob
-from smallloss.methods import co_teaching
-from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, overall_rate, two_at_once, two_networks
+from smallloss.methods import co_teaching, decoupling
+from smallloss.methods.settings import CPU, Settings
+from smallloss.methods.small_loss import Learned, two_at_once, two_networks
 from smallloss.noise.model import NoiseModel
 
 NAME = "JoCoR"
 refuse, work = two_networks("jocor"), two_at_once("jocor")
 NEEDS = "noise rate"
 COSTS = "two networks, trained together"
-# Level, then straight down to 0, as the authors have it; their β1 falls as well, which ours does not.
-_PAPER = Recipe(optimiser="adam", lr=1e-3, weight_decay=0, schedule="linear", milestones=(0.4,), pad=0)
-RECIPES = {
-    "paper": _PAPER,
-    "fast": replace(FAST, optimiser="adam", lr=1e-3),
-    "cpu": replace(CPU, optimiser="adam", lr=1e-3),
-}
+RECIPES = decoupling.RECIPES | {"cpu": replace(CPU, optimiser="adam", lr=1e-3)}
 
 
 @dataclass(frozen=True)
@@ -55,5 +48,4 @@ class JoCoR(co_teaching.CoTeaching):
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Two fresh networks on all examples; τ is the overall noise rate."""
-    rate = overall_rate(task, settings, noise)
-    return co_teaching.taught(JoCoR(task, "jocor", task.train, settings, rate), settings, noise)
+    return co_teaching.taught(JoCoR, "jocor", task, settings, noise)

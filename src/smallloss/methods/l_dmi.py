@@ -16,7 +16,7 @@ from smallloss.engine.task import Task
 from smallloss.errors import InputError
 from smallloss.methods.settings import CPU, FAST, Settings
 from smallloss.methods.small_loss import Learned, warm_up
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.supervised import OfMethod
 from smallloss.noise.model import NoiseModel
 from smallloss.words import percent
 
@@ -37,11 +37,11 @@ def follows(settings: Settings) -> tuple[str, ...]:
     return ("epochs", "ema_warmup")
 
 
-class Determinant(Supervised):
+class Determinant(OfMethod):
     """−log(|det U| + 10⁻³) of each batch, from the weights of plain training on."""
 
     def __init__(self, task: Task, settings: Settings, start: Fitted) -> None:
-        super().__init__(task, "l_dmi", task.train, settings.recipe("l_dmi"), settings.net, recipe_name="l_dmi")
+        super().__init__(task, settings, "l_dmi")
         self.start = start
 
     def modules(self) -> list[nn.Module]:

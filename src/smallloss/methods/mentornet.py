@@ -18,7 +18,7 @@ from smallloss.knobs import Knobs, knob
 from smallloss.methods.mentor import Mentor, answered, seen
 from smallloss.methods.settings import CPU, FAST, Settings
 from smallloss.methods.small_loss import Learned, chosen, overall_rate
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.supervised import OfMethod
 from smallloss.noise.model import NoiseModel
 from smallloss.words import counted
 
@@ -50,15 +50,12 @@ class Own(Knobs):
     burn_in: int = knob(18, "Epochs before examples are weighed, at most half of the stage.", least=0)
 
 
-class Mentored(Supervised):
+class Mentored(OfMethod):
     """mean v ℓ, v = g(ℓ, ℓ − m, t); m is the moving average of a percentile of a batch's losses, t the share of the
     stage that is over."""
 
     def __init__(self, task: Task, settings: Settings, rate: float) -> None:
-        super().__init__(
-            task, "mentornet", task.train, settings.recipe("mentornet"), settings.net, recipe_name="mentornet"
-        )
-        self.own: Own = settings.own["mentornet"]
+        super().__init__(task, settings, "mentornet")
         self.percentile = self.own.percentile or 1 - rate
         self.answered, self.right = answered(task, self.own.curriculum)
         self.m, self.weighed = torch.zeros((), device=task.device), torch.zeros((), dtype=torch.int64)
@@ -135,9 +132,7 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     v = (objective.v.cpu().double() / objective.weighed).numpy()
     suspicion = np.empty(len(v))
     suspicion[np.lexsort((fitted.ledger.mean_loss, -v))] = np.linspace(0, 1, len(v))  # if equal, by mean loss
-    selection, score = chosen(task, settings, suspicion, v[task.train] < 0.5)
-    taught = (
-        f"learnt from {counted(len(objective.answered), 'answer')}" if len(objective.answered) else "set beforehand"
-    )
+    n = len(objective.answered)
+    taught = f"learnt from {counted(n, 'answer')}" if n else "set beforehand"
     evidence = f"one minus the weight while learning by a curriculum {taught}"
-    return Learned("mentornet", fitted, selection, score, evidence, fitted.ledger)
+    return Learned("mentornet", fitted, *chosen(task, settings, suspicion, v[task.train] < 0.5), evidence)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +17,6 @@ from smallloss.engine.objective import Batch, Objective, Plan, new_network
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage
 from smallloss.engine.task import Task
-from smallloss.engine.views import Views, draw_views
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.small_loss import learnt
 
@@ -29,9 +28,7 @@ class MixMatchSettings(Knobs):
     """MixMatch's own knobs. The defaults are the authors'."""
 
     steps_per_epoch: int | None = knob(
-        1024,
-        "Steps of an epoch; `none`: one pass over the training part, at least 50.",
-        least=1,
+        1024, "Steps of an epoch; `none`: one pass over the training part, at least 50.", least=1
     )
     temperature: float = knob(0.5, "Lower sharpens guessed labels more.", above=0)
     alpha: float = knob(0.75, "Mixing coefficients come from Beta(α, α); small hardly mixes.", above=0)
@@ -60,15 +57,11 @@ class MixMatchSettings(Knobs):
         return range(self.look_epoch(epochs) // 2, epochs) if self.rounds > 1 else None
 
 
-class Drawn(Protocol):
-    """What says how often each example of the training part is drawn, and with 0 that it is unlabelled."""
-
-    @property
-    def weight(self) -> np.ndarray: ...
-
-
 class WeightedMixMatch(Objective):
-    """L = L_x + λ_u(t) L_u on (L', U') = MixMatch(L, U), L drawn from D_sel in proportion to w."""
+    """L = L_x + λ_u(t) L_u on (L', U') = MixMatch(L, U), L drawn from D_sel in proportion to w.
+
+    `weight` is that of each example of the training part: with 0 it is unlabelled.
+    """
 
     judges = "mean"
 
@@ -76,7 +69,7 @@ class WeightedMixMatch(Objective):
         self,
         task: Task,
         name: str,
-        selection: Drawn,
+        weight: np.ndarray,
         recipe: Recipe,
         net: Any,
         how: MixMatchSettings,
@@ -87,11 +80,7 @@ class WeightedMixMatch(Objective):
         super().__init__(task, name, recipe, net, recipe_name=recipe_name)
         self.how, self.networks, self.look_again = how, how.networks, look_again
         self.steps = how.steps_per_epoch or max(_FEWEST_STEPS, len(task.train) // recipe.batch)
-        self.weight = torch.from_numpy(self._learnt(selection))
-
-    def _learnt(self, selection: Drawn) -> np.ndarray:
-        """The weights of D_sel, over the training part."""
-        return learnt(self.task, selection.weight)
+        self.weight = torch.from_numpy(learnt(task, weight))
 
     def modules(self) -> list[nn.Module]:
         return [new_network(self.task, self.net, name) for name in self._of_each()]
@@ -115,24 +104,18 @@ class WeightedMixMatch(Objective):
         unlabeled = self._passes(torch.from_numpy(rest).to(self.task.device), times[0] * B, len(times) * B).view(-1, B)
         ramp = torch.tensor(times, device=self.task.device) / max(1.0, self.how.ramp * self.steps * self.recipe.epochs)
         views = {
-            "labeled": self._views("x", times, labeled),
-            "view_1": self._views("u1", times, unlabeled),
-            "view_2": self._views("u2", times, unlabeled),
+            "labeled": self.by_slot("x", times, labeled),
+            "view_1": self.by_slot("u1", times, unlabeled),
+            "view_2": self.by_slot("u2", times, unlabeled),
         }
         return [Plan(views, self._mixing(times) | {"lambda_u": self.how.lambda_u * ramp.clamp(max=1).float()})]
 
     def _mixing(self, times: list[int]) -> dict[str, Tensor]:
-        """λ' = max(λ, 1 − λ), λ ~ Beta(α, α), and the partner of each entry: [steps, networks, 3 B]."""
-        draws, mixed = self.task.draws, 3 * self.recipe.batch
-        slots = draws.slots(mixed if self.how.mix_per == "example" else 1)
-        drawn = [draws.beta(self.how.alpha, f"{of}/lambda", times, slots) for of in self._of_each()]
-        lam = torch.stack([one.expand(-1, mixed) for one in drawn], 1)
-        partner = torch.stack([draws.permutations(f"{of}/partner", times, mixed) for of in self._of_each()], 1)
-        return {"lam": torch.maximum(lam, 1 - lam), "partner": partner}
-
-    def _views(self, which: str, times: list[int], index: Tensor) -> Views:
-        slots = self.task.draws.slots(self.recipe.batch)
-        return draw_views(self.task.draws, self.augmentation, f"{self.name}/{which}", times, slots, index)
+        """What each network mixes by: [steps, networks, ...]."""
+        how, entries = self.how, 3 * self.recipe.batch
+        each = entries if how.mix_per == "example" else 1
+        drawn = [mixing(self.task.draws, how.alpha, name, times, entries, each) for name in self._of_each()]
+        return {name: torch.stack([one[name] for one in drawn], 1) for name in drawn[0]}
 
     def _passes(self, rows: Tensor, start: int, count: int) -> Tensor:
         """Entries start .. start+count of the endless sequence of shuffled passes over some rows."""
@@ -173,7 +156,7 @@ class WeightedMixMatch(Objective):
         assert stage.ledger is not None
         assert self.look_again is not None
         selection = self.look_again(stage.ledger)
-        self.weight.copy_(torch.from_numpy(self._learnt(selection)))
+        self.weight.copy_(torch.from_numpy(learnt(self.task, selection.weight)))
         return {"selected": float(selection.mask.sum())}
 
 
@@ -202,9 +185,9 @@ def sharpen(p: Tensor, temperature: float) -> Tensor:
     return (p.log() / temperature).softmax(1)
 
 
-def mixing(draws: Draws, alpha: float, name: str, times: list[int], entries: int) -> dict[str, Tensor]:
-    """What `mixup` takes beside each step: one λ' = max(λ, 1 − λ), λ ~ Beta(α, α), and everybody's partner."""
-    lam = draws.beta(alpha, f"{name}/lambda", times, draws.slots(1))
+def mixing(draws: Draws, alpha: float, name: str, times: list[int], entries: int, each: int = 1) -> dict[str, Tensor]:
+    """What `mixup` takes beside each step: λ' = max(λ, 1 − λ), λ ~ Beta(α, α), one or so many, and all partners."""
+    lam = draws.beta(alpha, f"{name}/lambda", times, draws.slots(each))
     return {"lam": torch.maximum(lam, 1 - lam), "partner": draws.permutations(f"{name}/partner", times, entries)}
 
 

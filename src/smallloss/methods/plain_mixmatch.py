@@ -1,7 +1,6 @@
 """MixMatch (Berthelot et al., NeurIPS 2019): a share of each class keeps its labels, the rest is unlabelled data."""
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -41,12 +40,6 @@ class Own(Knobs):
     )  # fmt: skip
 
 
-class Labelled(NamedTuple):
-    """Over the training part: 1 where a label is kept, 0 in unlabelled data."""
-
-    weight: np.ndarray
-
-
 def work(settings: Settings) -> dict[str, float]:
     """As RSL_WM's."""
     return {"plain_mixmatch": 4 * settings.recipe("plain_mixmatch").epochs}
@@ -66,8 +59,9 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     return Learned("plain_mixmatch", fit(task, objective))
 
 
-def keep(task: Task, share: float | None) -> Labelled:
-    """So many of each class, rounded up, and all that was answered but what belongs to no class."""
+def keep(task: Task, share: float | None) -> np.ndarray:
+    """1 where a label of the training part is kept, else 0: so many of each class, rounded up, and all that was
+    answered but what belongs to no class."""
     codes = task.dataset.labels[task.train]
     answers = np.array([task.pins.get(row, UNSURE) for row in task.train.tolist()])
     missing = np.setdiff1d(codes, answers)
@@ -82,4 +76,4 @@ def keep(task: Task, share: float | None) -> Labelled:
     n = np.bincount(codes, minlength=task.classes)
     drawn = task.draws.uniform("plain_mixmatch/labelled", [0], torch.from_numpy(task.train))[0].cpu().numpy()
     kept = rank_class_by_class(drawn, codes, n, n) <= np.ceil(share * n)[codes]
-    return Labelled(np.where(answers == UNSURE, kept, answers != NONE).astype(np.float64))
+    return np.where(answers == UNSURE, kept, answers != NONE).astype(np.float64)

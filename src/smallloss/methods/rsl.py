@@ -17,4 +17,4 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     score, evidence = rank(stage1, settings)
     selection = choose(task, settings, noise, score)  # lines 8-14
     final = retrain(task, settings, task.train[task.learnt(selection.mask)])  # line 15
-    return Learned("rsl", final, selection, score, evidence, stage1.ledger, (stage1,))
+    return Learned("rsl", final, selection, score, evidence, (stage1,))

@@ -16,7 +16,7 @@ from smallloss.knobs import Knobs, knob
 from smallloss.methods.mixmatch import sharpen
 from smallloss.methods.settings import CPU, FAST, PAPER, QUICK, Settings
 from smallloss.methods.small_loss import Learned, choose, learnt, rank, warm_up
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.supervised import OfMethod
 from smallloss.noise.model import NoiseModel
 from smallloss.words import counted
 
@@ -51,16 +51,14 @@ class Own(Knobs):
 OWN = {"cpu": Own(begin=0.5)}  # a small network is unformed for longer
 
 
-class InFlight(Supervised):
+class InFlight(OfMethod):
     """Kept examples learn their label, the others q̄, the running mean of what the network says of them, sharpened; by
     the square of its largest probability, and by nothing until there is one."""
 
     def __init__(
         self, task: Task, settings: Settings, selection: Selection, look_again: Callable[[np.ndarray], Selection]
     ) -> None:
-        name = "rsl_flight"
-        super().__init__(task, name, task.train, settings.recipe(name), settings.net_of(name), recipe_name=name)
-        self.own: Own = settings.own[name]
+        super().__init__(task, settings, "rsl_flight", net=settings.net_of("rsl_flight"))
         self.looks, self.look_again = self.own.looks(self.recipe.epochs), look_again
         self.mean = torch.zeros(len(task.dataset), task.classes, device=task.device)
         self.kept = torch.zeros(len(task.dataset), dtype=torch.bool, device=task.device)
@@ -106,7 +104,7 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
         return choose(task, settings, noise, score, beta=own.second_beta)
 
     objective = InFlight(task, settings, choose(task, settings, noise, score), look_again)
-    final = fit(task, objective, record=objective.looks)
+    final = fit(task, objective)
     score = objective.score()
     selection, kept = look_again(score), int(objective.kept.sum())
     note = (
@@ -115,4 +113,4 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     )
     told = replace(selection, notes=(*selection.notes, note))
     evidence = "loss of the mean prediction while learning from what was kept"
-    return Learned("rsl_flight", final, told, score, evidence, stage1.ledger, (stage1,), own.second_beta)
+    return Learned("rsl_flight", final, told, score, evidence, (stage1,), own.second_beta)

@@ -75,16 +75,16 @@ def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     def look_again(ledger: LossLedger) -> Selection:
         return choose(task, settings, noise, ledger.score(settings.criterion.score), beta=how.second_beta)
 
-    objective = WeightedMixMatch(task, "rsl_wm", selection, recipe, settings.last_net, how, look_again)
+    objective = WeightedMixMatch(task, "rsl_wm", selection.weight, recipe, settings.last_net, how, look_again)
     first = objective.weight.numpy().copy()
     final = fit(task, objective, ledger=ledger, record=how.scored_epochs(recipe.epochs))
     last = objective.weight.numpy()
     if final.ledger is None:
-        return Learned("rsl_wm", final, _told(selection, first, last), score, evidence, stage1.ledger, (stage1,))
+        return Learned("rsl_wm", final, _told(selection, first, last), score, evidence, (stage1,))
     # The semi-supervised network has seen right labels almost alone: its losses are the better evidence.
     score, evidence = rank(final, settings, "learning from what was kept (second look)")
     told = _told(look_again(final.ledger), first, last)
-    return Learned("rsl_wm", final, told, score, evidence, final.ledger, (stage1,), how.second_beta)
+    return Learned("rsl_wm", final, told, score, evidence, (stage1,), how.second_beta)
 
 
 def _told(selection: Selection, first: np.ndarray, last: np.ndarray) -> Selection:

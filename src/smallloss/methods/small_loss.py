@@ -30,7 +30,6 @@ class Learned:
     selection: Selection | None = None
     score: np.ndarray | None = None
     evidence: str = ""
-    ledger: LossLedger | None = None
     before: tuple[Fitted, ...] = ()  # the stages that led to it
     beta: float | None = None  # of the selection, where it is not the settings'
     notes: tuple[str, ...] = ()  # what the report must say of it
@@ -38,6 +37,11 @@ class Learned:
     @property
     def net(self) -> Any:
         return self.fitted.net
+
+    @property
+    def ledger(self) -> LossLedger | None:
+        """Of the last stage that kept one."""
+        return next((stage.ledger for stage in (self.fitted, *self.before) if stage.ledger is not None), None)
 
     @property
     def stages(self) -> dict[str, Fitted]:

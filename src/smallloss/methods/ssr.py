@@ -14,12 +14,11 @@ from smallloss.engine.objective import Batch, Plan
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage, fit
 from smallloss.engine.task import Task
-from smallloss.engine.views import draw_views
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.mixmatch import labeled_loss, mixing, mixup
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, chosen, warm_up
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.small_loss import Learned, chosen
+from smallloss.methods.supervised import OfMethod
 from smallloss.noise.model import NoiseModel
 
 NAME = "SSR"
@@ -27,7 +26,7 @@ NEEDS = None
 COSTS = "one network, two views to a step; before each epoch the nearest neighbours of every example"
 _PAPER = Recipe(epochs=300, lr=0.02, schedule="cosine")
 RECIPES = {"paper": _PAPER, "fast": replace(FAST, batch=128), "cpu": CPU}
-_CHUNK = 1024  # examples whose neighbours are looked for at a time
+_CHUNK, _DISTANCES = 1024, 1 << 27  # examples, and distances, that are looked at a time
 _ALPHA = 4.0  # of MixUp's Beta(α, α)
 
 
@@ -39,15 +38,15 @@ class Own(Knobs):
     neighbours: int = knob(200, "Neighbours that vote; at most half as many as a class has on average.", least=1)
 
 
-class NeighboursSelect(Supervised):
+class NeighboursSelect(OfMethod):
     """ŷ, `targets`, and which of them are clean, renewed before each epoch.
 
     SSR without the plus: no feature consistency. Its strong views are crops and flips, for want of AutoAugment.
     """
 
     def __init__(self, task: Task, settings: Settings) -> None:
-        super().__init__(task, "ssr", task.train, settings.recipe("ssr"), settings.net, recipe_name="ssr")
-        self.own: Own = settings.own["ssr"]
+        super().__init__(task, settings, "ssr")
+        self.looks = range(self.recipe.epochs)
         self.k = max(1, min(self.own.neighbours, len(task.train) // (2 * task.classes)))
         self.targets = task.targets.clone()
         self.clean = torch.ones(len(task.train), dtype=torch.uint8)
@@ -72,15 +71,13 @@ class NeighboursSelect(Supervised):
         """Class-balanced draws from the clean ones, in two views each; from all, where none is."""
         draws, B = self.task.draws, self.batch
         steps = max(1, len(self.examples) // B)
-        times, slots = list(range(epoch * steps, (epoch + 1) * steps)), draws.slots(B)
+        times = list(range(epoch * steps, (epoch + 1) * steps))
         clean = self.clean.bool() if self.clean.any() else torch.ones_like(self.clean, dtype=torch.bool)
         rows = self.examples[clean.to(self.examples.device)]
         of = self.targets[rows].cpu().numpy()
         weight = 1 / np.bincount(of)[of]
         index = rows[draws.resample(running_sum(weight, self.task.device), f"{self.name}/clean", times, B)]
-        views = {
-            f"view_{i}": draw_views(draws, self.augmentation, f"{self.name}/{i}", times, slots, index) for i in (1, 2)
-        }
+        views = {f"view_{i}": self.by_slot(str(i), times, index) for i in (1, 2)}
         return [Plan(views, mixing(draws, _ALPHA, self.name, times, 2 * B))]
 
     def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
@@ -95,7 +92,8 @@ def neighbours_vote(x: Tensor, among: Tensor, labels: Tensor, classes: int, k: i
     """What share of the k nearest of `among` carries each label, over how frequent the label is; rows sum to 1."""
     frequency = one_hot(labels, classes).float().mean(0).clamp(min=1e-10)
     votes = torch.zeros(len(x), classes, device=x.device)
-    for some, found in zip(x.split(_CHUNK), votes.split(_CHUNK), strict=True):
+    size = max(1, min(_CHUNK, _DISTANCES // len(among)))
+    for some, found in zip(x.split(size), votes.split(size), strict=True):
         theirs = labels[(some @ among.T).topk(k).indices]
         found.scatter_add_(1, theirs, torch.ones_like(theirs, dtype=found.dtype))
     votes /= frequency
@@ -105,10 +103,9 @@ def neighbours_vote(x: Tensor, among: Tensor, labels: Tensor, classes: int, k: i
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """Kept is what was learnt last under the label that it was given."""
     objective = NeighboursSelect(task, settings)
-    fitted = fit(task, objective, record=range(objective.recipe.epochs))  # an average of weights is to judge each epoch
-    rows = torch.from_numpy(task.train)
-    same = (objective.targets == task.targets).cpu()[rows]
+    fitted = fit(task, objective)
+    same = (objective.targets == task.targets).cpu()[torch.from_numpy(task.train)]
     suspicion = 1 - objective.vote.numpy().astype(np.float64)
-    selection, score = chosen(task, settings, suspicion, ~(objective.clean.bool() & same).numpy())
+    removed = ~(objective.clean.bool() & same).numpy()
     evidence = "the votes of its neighbours before the last epoch"
-    return Learned("ssr", fitted, selection, score, evidence, warm_up(task, settings).ledger)
+    return Learned("ssr", fitted, *chosen(task, settings, suspicion, removed), evidence)

@@ -15,6 +15,7 @@ from smallloss.engine.recipe import Recipe
 from smallloss.engine.task import Task
 from smallloss.engine.views import Views, draw_views
 from smallloss.errors import TooFewError
+from smallloss.methods.settings import Settings
 from smallloss.words import counted
 
 
@@ -51,6 +52,18 @@ class Supervised(Objective):
     def cross_entropy(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Of each example, with labels as smooth as the recipe has them."""
         return cross_entropy(logits, targets, reduction="none", label_smoothing=self.recipe.label_smoothing)
+
+
+class OfMethod(Supervised):
+    """By the recipe of a method, on all examples and with the net that ranks, if not told otherwise; `own` are the
+    settings that only it has."""
+
+    def __init__(
+        self, task: Task, settings: Settings, name: str, examples: np.ndarray | None = None, net: Any = None
+    ) -> None:
+        learnt, by = task.train if examples is None else examples, settings.net if net is None else net
+        super().__init__(task, name, learnt, settings.recipe(name), by, recipe_name=settings.group(name))
+        self.own: Any = settings.own.get(name)
 
 
 class Plain(Supervised):

@@ -13,13 +13,12 @@ from smallloss.engine.objective import Batch
 from smallloss.engine.recipe import Recipe
 from smallloss.engine.stage import Stage, fit
 from smallloss.engine.task import Task
-from smallloss.errors import TooFewError
 from smallloss.knobs import Knobs, knob
 from smallloss.methods.settings import CPU, FAST, Settings
-from smallloss.methods.small_loss import Learned, chosen, warm_up
-from smallloss.methods.supervised import Supervised
+from smallloss.methods.small_loss import Learned, chosen
+from smallloss.methods.supervised import OfMethod
 from smallloss.noise.model import NoiseModel
-from smallloss.words import counted, percent
+from smallloss.words import listed
 
 NAME = "Truncated L_q"
 NEEDS = None
@@ -38,18 +37,18 @@ class Own(Knobs):
     every: int = knob(10, "Epochs between two prunings.", least=1)
 
 
-class TruncatedLq(Supervised):
+class TruncatedLq(OfMethod):
     """min Σ v_i (L_q(p_i) − L_q(k)), in turns over the network and over v: v_i = 1 where p_i > k, else 0."""
 
     def __init__(self, task: Task, settings: Settings) -> None:
-        name = "truncated_lq"
-        super().__init__(task, name, task.train, settings.recipe(name), settings.net, recipe_name=name)
-        self.own: Own = settings.own[name]
+        super().__init__(task, settings, "truncated_lq")
+        self.looks = range(self.recipe.epochs)
         self.start = max(1, round(self.own.start * self.recipe.epochs))
         self.p = torch.ones(len(task.dataset), device=task.device)  # of the label; before the first pruning v is 1
+        self.spared = torch.zeros(task.classes, dtype=torch.bool, device=task.device)
 
     def buffers(self) -> dict[str, Tensor]:
-        return {"p": self.p}
+        return {"p": self.p, "spared": self.spared}
 
     def before_epoch(self, stage: Stage, epoch: int) -> None:
         """The other half of the alternate search: v by the network as it is now, in eval mode."""
@@ -58,37 +57,30 @@ class TruncatedLq(Supervised):
         p = stage.probabilities(np.arange(len(self.p)))
         self.p.copy_(p.gather(1, self.targets[:, None])[:, 0])
         self.p[torch.from_numpy(self.task.train[self.task.corrected]).to(self.p.device)] = 1  # known to be right
-        self._refuse_empty()
+        # A class of which nothing is left would never be seen again, nor be given back.
+        left = self.targets[self.examples[self.p[self.examples] > self.own.k]]
+        self.spared.copy_(torch.bincount(left, minlength=self.task.classes) == 0)
 
-    def _refuse_empty(self) -> None:
-        labels, kept = self.targets[self.examples], self.p[self.examples] > self.own.k
-        of, left = (torch.bincount(some, minlength=self.task.classes).tolist() for some in (labels, labels[kept]))
-        for name, n, rest in zip(self.task.dataset.classes, of, left, strict=True):
-            if n and not rest:
-                raise TooFewError(
-                    f"Truncated L_q would prune all {counted(n, 'example')} labelled {name!r}: the network gives none "
-                    f"of them more than {percent(self.own.k, 0)}. Lower truncated_lq.k or raise truncated_lq.start; "
-                    "or use elr, which prunes nothing."
-                )
+    def v(self, index: Tensor) -> Tensor:
+        return (self.p[index] > self.own.k) | self.spared[self.targets[index]]
 
     def loss(self, nets: Sequence[Network], batch: Batch) -> Tensor:
         q, k = self.own.q, self.own.k
-        v = self.p[batch.index] > k
-        return batch.mean(v * (losses.lq(nets[0](batch.x), batch.y, q) - (1 - k**q) / q))
+        return batch.mean(self.v(batch.index) * (losses.lq(nets[0](batch.x), batch.y, q) - (1 - k**q) / q))
 
     def after_epoch(self, stage: Stage, epoch: int) -> dict[str, float]:
-        return {"pruned": float((self.p[self.examples] <= self.own.k).sum())}
+        return {"pruned": float((~self.v(self.examples)).sum())}
 
 
 def train(task: Task, settings: Settings, noise: NoiseModel) -> Learned:
     """One fresh network on all examples; what the last pruning left out is not selected."""
     objective = TruncatedLq(task, settings)
-    # Every epoch is recorded, in no ledger: whoever prunes then has fresh statistics.
-    fitted = fit(task, objective, record=range(objective.recipe.epochs))
+    fitted = fit(task, objective)
     p = objective.p.double().cpu().numpy()
     if (p == 1).all():
         return Learned("truncated_lq", fitted)
-    selection, score = chosen(task, settings, 1 - p, p[task.train] <= objective.own.k)
-    ledger = warm_up(task, settings).ledger  # plain training's, which is not this method's own cost
-    evidence = "the probability of the label at the last pruning"
-    return Learned("truncated_lq", fitted, selection, score, evidence, ledger)
+    choice = chosen(task, settings, 1 - p, (~objective.v(objective.examples)).cpu().numpy())
+    labels = np.unique(task.dataset.labels[task.train])
+    spared = [name for k, name in enumerate(task.dataset.classes) if objective.spared[k] and k in labels]
+    notes = (f"Nothing labelled {listed(spared)} was pruned: the network was sure of none of it.",) if spared else ()
+    return Learned("truncated_lq", fitted, *choice, "the probability of the label at the last pruning", notes=notes)

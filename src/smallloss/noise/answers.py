@@ -12,16 +12,7 @@ from smallloss.errors import InputError
 from smallloss.words import counted, listed
 
 ANSWERS = ("right", "wrong", "none", "unsure")
-COLUMNS = (
-    "id",
-    "index",
-    "given_label",
-    "predicted_label",
-    "stratum",
-    "answer",
-    "true_label",
-    "run",
-)  # of a file of them
+COLUMNS = ("id", "index", "given_label", "predicted_label", "stratum", "answer", "true_label", "run")  # of their file
 SUSPICIOUS = "suspicious"  # the stratum of what is looked at because it looks wrong, and not drawn at random
 PROMISE = 0.95  # the share of right labels that the kept ones are asked to reach, if nobody asks for another
 NONE, UNSURE = -1, -2  # in the place of a true class

@@ -1,6 +1,6 @@
 """The paper's figures that need no training: matrices of noise, and the curves of beta, gamma and kappa."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,24 +65,27 @@ def matrices() -> Shown:
 
 def proportions() -> Shown:
     """Appendix C: prop(i) over eta_i for some beta."""
-    figure, axes = panels(1, size=(5, 4))
     eta = np.linspace(0, 1, 201)
-    for beta in BETAS:
-        axes[0, 0].plot(eta, proportion(eta, beta), label=f"β = {beta:g}")
-    axes[0, 0].set(xlabel="noise rate of the class", ylabel="prop(i)", title="Share that is kept of a class")
-    axes[0, 0].legend()
+    lines = {f"β = {beta:g}": proportion(eta, beta) for beta in BETAS}
+    figure = _lines(eta, lines, "noise rate of the class", "prop(i)")
     return Shown(figure, "Eq. 2 as the package has it; its two branches meet at a rate of 0.5.")
 
 
 def weights() -> Shown:
     """Appendix C: w = exp(-kappa t) for some kappa."""
-    figure, axes = panels(1, size=(5, 4))
     t = np.linspace(0, 1, 101)
-    for kappa in KAPPAS:
-        axes[0, 0].plot(t, np.exp(-kappa * t), label=f"κ = −log({np.exp(-kappa):.1f})" if kappa else "κ = 0")
-    axes[0, 0].set(xlabel="t: the mean loss, from the least to the largest kept", ylabel="weight w", ylim=(0, 1.05))
-    axes[0, 0].legend()
+    lines = {f"κ = −log({np.exp(-kappa):.1f})" if kappa else "κ = 0": np.exp(-kappa * t) for kappa in KAPPAS}
+    figure = _lines(t, lines, "t: the mean loss, from the least to the largest kept", "weight w")
     return Shown(figure, "The weight of an example, by its place among the kept of its class.")
+
+
+def _lines(x: np.ndarray, lines: Mapping[str, np.ndarray], across: str, up: str) -> "Figure":
+    figure, ((ax,),) = panels(1, size=(5, 4))
+    for said, y in lines.items():
+        ax.plot(x, y, label=said)
+    ax.set(xlabel=across, ylabel=up, ylim=(0, 1.05))
+    ax.legend()
+    return figure
 
 
 def relative_numbers() -> Shown:

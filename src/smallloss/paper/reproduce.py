@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from smallloss.errors import InputError
 from smallloss.files import write_text
-from smallloss.knobs import Arg, Opt
+from smallloss.knobs import Arg, Opt, several
 from smallloss.paper.cells import Cell
 from smallloss.paper.items import TABLES, Row, Table
 from smallloss.words import counted, listed
@@ -74,9 +74,9 @@ def _table(
     from smallloss.paper.tables import ours, work_of
     from smallloss.paper.webvision import WebVision, recipe
 
-    names = _names(cells) or list(table.cells)
-    asked, there = _names(methods), {row.method for row in table.rows}
-    for method in asked or ():
+    names = several(cells) or list(table.cells)
+    asked, there = several(methods), {row.method for row in table.rows}
+    for method in asked:
         known.get(method)
         if method not in there:
             raise InputError(f"{table.name} has no row of {method!r}; its methods are {', '.join(sorted(there))}.")
@@ -108,18 +108,17 @@ def _figure(
     from smallloss.paper.drawn import draw, plot_of
 
     plot = plot_of(name)
-    asked = [Cell(one, data) for one in _names(cells)]
-    source = asked[0].source if asked else "cifar10"
-    all_runs = list(_runs(plot, source, data, out))
-    for cell in asked:
-        if cell.source != source or cell.spec not in plot.noises:
-            made = listed([f"{source}/{noise.replace(':', '/')}" for noise in plot.noises], 12, str)
-            raise InputError(f"{name} is made of {made or 'no runs'}, not of {cell.name}.")
+    asked = several(cells)
+    runs = dict(_runs(plot, Cell(asked[0]).source if asked else "cifar10", data, out))
+    there = list(dict.fromkeys(cell.name for cell in runs))
+    for one in asked:
+        if one not in there:
+            raise InputError(f"{name} is made of {listed(there, 12, str) or 'no runs'}, not of {Cell(one).name}.")
     failed: dict[str, str] = {}
-    for cell, folder in all_runs:
-        if not asked or cell.name in _names(cells):
+    for cell, folder in runs.items():
+        if not asked or cell.name in asked:
             failed |= _train(cell, folder, how, say)
-    draw(plot, out, dict(all_runs))
+    draw(plot, out, runs)
     return failed
 
 
@@ -161,14 +160,6 @@ def _plan(out: Path, works: Sequence[tuple[Path, Sequence[Row]]], seeds: int) ->
 
 
 def _time(seconds: float) -> str:
-    return (
-        f"{seconds:,.0f} s"
-        if seconds < 120
-        else f"{seconds / 60:,.0f} min"
-        if seconds < 7200
-        else f"{seconds / 3600:,.1f} h"
-    )
-
-
-def _names(said: str | None) -> list[str]:
-    return list(dict.fromkeys(part.strip() for part in (said or "").split(",") if part.strip()))
+    if seconds < 120:
+        return f"{seconds:,.0f} s"
+    return f"{seconds / 60:,.0f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"

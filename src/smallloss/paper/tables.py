@@ -1,6 +1,7 @@
 """Our figures in the paper's tables: a comparison for each cell and setting, and what it found, by row and cell."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,15 +69,17 @@ def _measured(
 ) -> dict[str, float | None]:  # fmt: skip
     run = run_of(folder, row.method, line["seed"])
     if row.ranked:
-        return {"precision": _ranked(Run.read(run), row.ranked)}
+        return {"precision": _ranked(run, row.ranked)}
     if table.measured_on:
         return {"best": at_best(run, row.method, cell)}
     return {measure: line[measure] for measure in table.measures}
 
 
-def _ranked(run: Run, how: str) -> float | None:
+@cache  # of a finished run: its table is written after each that follows
+def _ranked(folder: Path, how: str) -> float | None:
     """Table 1: the share 1 - eta of the training part with the smallest scores, all together or class by class;
     or with the smallest losses after the last epoch."""
+    run = Run.read(folder)
     e, rows = run.examples, run.examples.rows(TRAIN)
     assert e.true is not None
     assert run.ledger is not None

@@ -15,7 +15,7 @@ from scipy.stats import gaussian_kde, rankdata
 from smallloss.comparing.facts import precision_at_share
 from smallloss.criterion.transition import from_spec, is_column_dominant
 from smallloss.paper.figures import PAIRWISE, STRUCTURED, UNIFORM, Plot, Shown, panels
-from smallloss.record.examples import TRAIN
+from smallloss.record.examples import SPLITS, TRAIN
 from smallloss.record.run import Run
 
 RECIPE: dict[str, Any] = {
@@ -40,17 +40,13 @@ class Losses:
 
     def __init__(self, folder: Path) -> None:
         run = Run.read(folder)
-        assert run.examples.true is not None
+        e = run.examples
+        assert e.true is not None
         assert run.ledger is not None
-        rows = run.examples.rows(TRAIN)
-        self.curves, self.classes = run.ledger.curves, len(run.examples.classes)
-        self.label, self.mean = run.examples.label[rows], run.examples.mean_loss[rows]
-        self.right = (run.examples.true == run.examples.label)[rows]
-        trained = np.zeros(len(run.examples), bool)
-        trained[rows] = True
-        self.every_right = trained & (run.examples.true == run.examples.label)
-        self.every_wrong = trained & ~self.every_right
-        self.every_label = run.examples.label
+        self.curves, self.classes = run.ledger.curves, len(e.classes)
+        trained, right = e.split == SPLITS.index(TRAIN), e.true == e.label
+        self.label, self.mean, self.right = e.label[trained], e.mean_loss[trained], right[trained]
+        self.every_right, self.every_wrong, self.every_label = trained & right, trained & ~right, e.label
         metrics = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
         self.epochs = [row for row in map(json.loads, metrics) if row["stage"] == "stage1"]
 
@@ -173,7 +169,8 @@ def sizes(runs: Mapping[str, Losses]) -> Shown:
     for name, seen in runs.items():
         for ax, what in zip(axes[0], ("train", "test"), strict=False):
             shown = [(row["epoch"] + 1, 100 * row[what]) for row in seen.epochs if what in row]
-            ax.plot(*zip(*shown, strict=True), label=name) if shown else None
+            if shown:
+                ax.plot(*zip(*shown, strict=True), label=name)
         right, wrong = (seen.curves.mean(of) for of in (seen.every_right, seen.every_wrong))
         (line,) = axes[0, 2].plot(right, label=f"{name}, right")
         axes[0, 2].plot(wrong, color=line.get_color(), linestyle="--")

@@ -6,30 +6,28 @@ where t-SNE takes minutes.
 
 import numpy as np
 
-from smallloss.record.examples import Examples
+from smallloss.report.nearest import nearest
 
 LAID_OUT = 5000  # the others lie in the middle of their nearest ones
 NEIGHBOURS, NEAREST = 12, 3
 _STEPS, _AWAY, _LONGEST = 150, 5, 4.0
 _A, _B = 1.577, 0.895  # of 1 / (1 + a d^2b): how near is together
 _SIDE = 1023
-_FLOATS = 1 << 24
 
 
-def places(features: np.ndarray, e: Examples) -> np.ndarray:
-    """[n, 2], whole numbers from 0 to 1023."""
+def places(features: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """[n, 2], whole numbers from 0 to 1023; of those that look wrong more are laid out than of others."""
     x = np.nan_to_num(np.asarray(features, np.float32))
     rng = np.random.default_rng(0)
-    order = np.concatenate([rng.permutation(np.flatnonzero(some)) for some in (e.likely_wrong, ~e.likely_wrong)])
-    share = min(1.0, LAID_OUT / len(x))  # of what is likely wrong half as many at least
-    wrong = min(int(e.likely_wrong.sum()), max(round(share * e.likely_wrong.sum()), LAID_OUT // 2))
-    rest = order[int(e.likely_wrong.sum()) :][: LAID_OUT - wrong]
-    some = np.sort(np.concatenate([order[:wrong], rest]))
+    suspects, others = (rng.permutation(np.flatnonzero(some)) for some in (wrong, ~wrong))
+    share = min(1.0, LAID_OUT / len(x))
+    suspects = suspects[: max(round(share * len(suspects)), LAID_OUT // 2)]
+    some = np.sort(np.concatenate([suspects, others[: LAID_OUT - len(suspects)]]))
     found = np.empty((len(x), 2))
     found[some] = _laid_out(x[some], rng)
     others = np.setdiff1d(np.arange(len(x)), some)
     if len(others):
-        found[others] = found[some][_nearest(x[others], x[some], NEAREST)].mean(1)
+        found[others] = found[some][nearest(x[others], x[some], NEAREST)[0]].mean(1)
     low, high = found.min(0), found.max(0)
     return np.round(_SIDE * (found - low) / np.maximum((high - low).max(), 1e-12)).astype(np.int64)
 
@@ -38,7 +36,7 @@ def _laid_out(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     y = _plane(x)
     if len(x) <= NEIGHBOURS:
         return y
-    near = _nearest(x, x, NEIGHBOURS + 1)[:, 1:]  # the nearest is itself
+    near = nearest(x, x, NEIGHBOURS + 1)[0][:, 1:]  # the nearest is itself
     i, j = np.repeat(np.arange(len(x)), NEIGHBOURS), near.ravel()
     for step in range(_STEPS):
         rate = 1 - step / _STEPS
@@ -65,13 +63,3 @@ def _plane(x: np.ndarray) -> np.ndarray:
     y = centred @ vectors[:, ::-1][:, :2]
     y = np.pad(y, ((0, 0), (0, 2 - y.shape[1])))
     return np.asarray(10 * y / max(float(np.abs(y).max()), 1e-12))
-
-
-def _nearest(x: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
-    squares, found = (among**2).sum(1), []
-    size = max(1, _FLOATS // len(among))
-    for start in range(0, len(x), size):
-        apart = squares - 2 * (x[start : start + size] @ among.T)
-        part = np.argpartition(apart, min(count, len(among) - 1), axis=1)[:, :count]
-        found.append(np.take_along_axis(part, np.take_along_axis(apart, part, 1).argsort(1, kind="stable"), 1))
-    return np.concatenate(found)

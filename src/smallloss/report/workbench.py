@@ -14,7 +14,7 @@ from smallloss.report.cells import Cells, Words
 from smallloss.report.evidence import evidence
 from smallloss.report.facts import printable, shortened
 from smallloss.report.map import places
-from smallloss.report.packed import BUDGET, pack, readable, table
+from smallloss.report.packed import BUDGET, Table, pack, readable, table
 from smallloss.report.sheets import sheets
 
 PAGE = 4_600_000  # characters, of which the rest of the page needs a few
@@ -37,7 +37,8 @@ def workbench(run: Run, *, served: bool = False) -> Workbench:
     """served: every picture can be asked for one by one."""
     e, data = run.examples, run.dataset
     every = table(run, BUDGET)
-    suspects = np.flatnonzero(e.likely_wrong)
+    there = np.array(_rows_of(every), np.int64)  # what is not in the list needs neither evidence nor a place
+    suspects = there[e.likely_wrong[there]]
     suspects = suspects[np.argsort(e.label_score[suspects], kind="stable")]
     beside = evidence(run, suspects)
     facts: dict[str, Any] = {
@@ -45,16 +46,20 @@ def workbench(run: Run, *, served: bool = False) -> Workbench:
         "classes": [printable(name) for name in e.classes], "cells": [defuse(as_cell(name)) for name in e.classes],
         "columns": every.columns, "evidence": {"rows": suspects.tolist(), **beside}, "served": served,
     }  # fmt: skip
-    if run.features is not None:
-        facts["map"] = dict(zip("xy", places(run.features, e).T.tolist(), strict=True))
+    if run.features is not None and len(there):
+        facts["map"] = dict(zip("xy", places(run.features[there], e.likely_wrong[there]).T.tolist(), strict=True))
     wanted = _in_order(suspects.tolist(), beside, _others(run))
     room = PAGE - len(pack(facts))
     shown = {} if data is None else _shown(run, data, wanted, room)
-    there = set(shown.get("rows", []))
-    return Workbench(
-        pack(facts | {"shown": shown}), every.rows, every.total, len(suspects),
-        sum(row in there for row in suspects.tolist()), "sheets" in shown,
-    )  # fmt: skip
+    seen = int(np.isin(suspects, shown.get("rows", [])).sum())
+    total = int(e.likely_wrong.sum())
+    return Workbench(pack(facts | {"shown": shown}), every.rows, every.total, total, seen, "sheets" in shown)
+
+
+def _rows_of(every: Table) -> list[int]:
+    """Those of the dataset that are in the list, in its order."""
+    (rows,) = (column["values"] for column in every.columns if column["title"] == "row")
+    return [row for row in rows if row is not None]
 
 
 def _others(run: Run) -> list[int]:

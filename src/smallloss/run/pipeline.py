@@ -146,10 +146,12 @@ def _run(ready: Ready, settings: Settings, config: dict[str, Any], asked: Mappin
             everything[method] = methods.train(method, task, settings, noise)
         except TooFewError as error:  # every example is judged all the same
             ready.notes.insert(0, f"{error} The model is that of plain cross entropy.")
-    learned = everything.get(method, everything[BASELINE])
+    baseline = everything[BASELINE]
+    learned = everything.get(method, baseline)
     ready.notes += learned.notes
-    evidence = learned if learned.score is not None else judge_by_stage1(everything[BASELINE], settings)
-    assert evidence.ledger is not None
+    evidence = learned if learned.score is not None else judge_by_stage1(baseline, settings)
+    ledger = evidence.ledger or baseline.ledger
+    assert ledger is not None
     assert evidence.score is not None
     parts = parts_of(task, settings, noise, evidence)
     g = outputs(task, learned.fitted.network, task.dataset, everywhere)
@@ -165,7 +167,7 @@ def _run(ready: Ready, settings: Settings, config: dict[str, Any], asked: Mappin
         wrong = np.concatenate([part.index[part.selection.is_label_issue] for part in parts])
         suggested = np.where(np.isin(everywhere, wrong), suggested, g.argmax(1))
     seen = Evidence(
-        evidence.ledger, evidence.score, evidence.evidence, g.argmax(1), g.max(1),
+        ledger, evidence.score, evidence.evidence, g.argmax(1), g.max(1),
         seen_instead=None if final is learned else suggested,
     )  # fmt: skip
     stages = {name: stage for one in everything.values() for name, stage in one.stages.items()}
@@ -176,7 +178,7 @@ def _run(ready: Ready, settings: Settings, config: dict[str, Any], asked: Mappin
     run = CleanRun(result, learned, final, None if task.folder is None else task.folder.path, asked["backbone"])
     if task.folder is not None:
         task.folder.add(options=config["options"], shipped=None if shipped is None else shipped._asdict())
-        result.features = features_of(task, everything[BASELINE].fitted.network)
+        result.features = features_of(task, baseline.fitted.network)
         write_run(task.folder, result, run.classifier)
     return run
 

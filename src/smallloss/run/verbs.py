@@ -1,5 +1,6 @@
 """What the other commands take, and what they say in the end. The work is elsewhere, imported when it is needed."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -149,7 +150,8 @@ def open(
             print()
     if not server.file.is_file():
         return "Nothing was decided."
-    return f"{server.file}: the decisions. To rank anew by them: smallloss audit {run} --answers {server.file}"
+    again = shlex.join(["smallloss", "audit", str(run), "--answers", str(server.file)])
+    return f"{server.file}: the decisions. To rank anew by them: {again}"
 
 
 def export(

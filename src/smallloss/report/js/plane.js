@@ -24,12 +24,12 @@ export function hue(k) {
 }
 
 export class Plane {
-  // map: x and y of the rows of the dataset. taken: called with the set of rows of the table inside a loop.
+  // map: x and y of the rows of the table. taken: called with the set of rows of the table inside a loop.
   constructor(map, table, taken) {
     Object.assign(this, { table, taken, loop: null });
     const indices = table.byTitle.get("row").values;
     this.rows = [...indices.keys()].filter((row) => indices[row] !== null);
-    this.places = this.rows.map((row) => [map.x[indices[row]], map.y[indices[row]]]);
+    this.places = this.rows.map((row) => [map.x[row], map.y[row]]);
     this.points = at("map-points");
     this.line = at("map-line");
     at("map-colour").addEventListener("change", () => this.draw());
