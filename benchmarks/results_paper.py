@@ -10,6 +10,7 @@ PAPER_PRECISION = {  # Table 1, "Our Method"
     "cifar10/uniform/0.3": 97.47, "cifar10/uniform/0.7": 88.38, "cifar10/pairwise/0.2": 97.43,
     "cifar10/structured/0.2": 99.38, "cifar100/pairwise/0.2": 90.29,
 }  # fmt: skip
+METHODS = ("cross entropy", "RSL", "RSL_WM")
 PRESET_STEPS = 35_200  # of stage 2 in `fast`
 RANKS = "preact-resnet-18"  # the net of stage 1 in `fast`
 PAPER_ACCURACY = {  # Tables 2 and 3, best and last
@@ -23,15 +24,14 @@ PAPER_ACCURACY = {  # Tables 2 and 3, best and last
 PRECISION = """## Table 1: how many of the selected labels are right
 
 Of the (1 - η_i) n_i smallest losses of each class, as the paper counts, and of the fewer that Eq. 2 selects. Preset
-`fast`: PreAct ResNet-18, 40 epochs, under a minute; the paper's is WRN-28-2, 200 epochs. Their noise and split, true
+`fast` (PreAct ResNet-18, 40 epochs, under a minute) for the paper's 200 epochs of WRN-28-2; their noise and split, true
 rates; mean over up to three seeds. `human` is CIFAR-10N.
 
 """
-ACCURACY = f"""## Table 2: test accuracy
+ACCURACY = f"""## Tables 2 and 3: test accuracy
 
-Paper : ours, each best (by clean validation) / last, seed 0. Ours: preset `fast` (ResNet-9), {PRESET_STEPS:,} steps
-of MixMatch for the paper's 512,000; at most four minutes a cell, stage 1 included. RSL stands with lr .1 in stage 1,
-all else with .25.
+Best (by clean validation) / last, seed 0. Ours: preset `fast` (ResNet-9), {PRESET_STEPS:,} steps of MixMatch for the
+paper's 512,000; at most four minutes a cell, stage 1 included. RSL had lr .1 in stage 1, all else .25.
 
 """
 NO_GPU = """## Without a GPU
@@ -62,13 +62,13 @@ def accuracy() -> str:
     rows = [row for row in ranked + lines("table2.jsonl") if row["seed"] == 0 and _as_the_preset(row)]
     found = {(row["cell"], row["method"]): row for row in sorted(rows, key=lambda row: row.get("lr", 0.1))}
     cells = [
-        [cell, *(_beside(paper, found.get((cell, method))) for method, paper in methods.items())]
+        [cell, *(shown for method, paper in methods.items() for shown in _beside(paper, found.get((cell, method))))]
         for cell, methods in PAPER_ACCURACY.items()
     ]
     longest = max((row for row in lines("table2.jsonl") if row.get("steps", 0) > PRESET_STEPS), key=lambda r: r["best"])
     alpha = re.search(r"mixmatch\.alpha=(\S+)", longest["command"])
     return (
-        ACCURACY + table(["cell", "cross entropy", "RSL", "RSL_WM"], cells)
+        ACCURACY + table(["cell", *(f"{name}: {whose}" for name in METHODS for whose in ("paper", "ours"))], cells)
         + f"\nRSL_WM on {longest['cell']} in {longest['seconds']:.0f} s, {longest['networks']} networks, "
         f"α {alpha[1] if alpha else .75}: {longest['best']:.2f}/{longest['last']:.2f}.\n"
         + "\n" + _paper_curve() + made("table1.jsonl`, `table2.jsonl`, `paper_curve.jsonl", list(found.values()))
@@ -79,19 +79,19 @@ def _as_the_preset(row: Row) -> bool:
     return bool(row["method"] != "rsl_wm" or row.get("steps", PRESET_STEPS) == PRESET_STEPS)
 
 
-def _beside(paper: tuple[float, float], row: Row | None) -> str:
+def _beside(paper: tuple[float, float], row: Row | None) -> tuple[str, str]:
     ours = f"{row['best']:.2f}/{row['last']:.2f}" if row else "–"
-    return f"{paper[0]:.2f}/{paper[1]:.2f} : {ours}"
+    return f"{paper[0]:.2f}/{paper[1]:.2f}", ours
 
 
 def _paper_curve() -> str:
     row = lines("paper_curve.jsonl")[-1]
     shown = [(epoch + 1, test) for _, epoch, test in row["curve"] if (epoch + 1) % 8 == 4]
     return (
-        f"The `paper` preset itself ran {len(row['curve'])} of its 200 epochs of stage 1, killed {row['kills']} times "
-        "and resumed; test accuracy after epoch "
+        f"The preset `paper` ran {len(row['curve'])} of its 200 epochs of stage 1, killed {row['kills']} times and "
+        "resumed; test accuracy after epoch "
         + ", ".join(f"{epoch}: {test:.1f}" for epoch, test in shown)
-        + " (their BatchNorm statistics lag by some ten epochs).\n"
+        + " (its BatchNorm statistics lag by some ten epochs).\n"
     )  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def without_gpu() -> str:
         for cell, found in by_cell.items()
     ]  # fmt: skip
     return (
-        NO_GPU + table(["cell", "cross entropy", "RSL", "RSL_WM"], cells) + made("cpu_methods.jsonl", rows)
+        NO_GPU + table(["cell", *METHODS], cells) + made("cpu_methods.jsonl", rows)
     )  # fmt: skip
 
 
@@ -114,18 +114,15 @@ def speed() -> str:
     rows = lines("speed_stage1.jsonl")
     sides = {row["side"]: row for row in rows if row["side"] != "ratios"}
     names = {
-        "compiled": "whole step captured, compiled", "graph": "whole step captured (as shipped)",
-        "eager": "eager step", "usual": "DataLoader of 12 workers, eager step",
+        "compiled": "step captured in a CUDA graph, compiled", "graph": "step captured (the default)",
+        "eager": "plain PyTorch step", "usual": "DataLoader of 12 workers, plain step",
     }  # fmt: skip
     cells = [[names[side], f"{row['images_per_s']:,.0f}"] for side, row in sides.items()]
-    beside = latest(lines("speed_beside.jsonl"), "stage")
-    said = (f"{row['stage']} {row['ratio']:.2f} ({row['least']:.2f} to {row['most']:.2f})" for row in beside)
     return (
-        "## Speed\n\nStage 1 with WRN-28-2, batch 128, bf16: augment, train, score all after each epoch. Plan and "
-        f"ledger take {100 * sides['compiled']['bookkeeping_share']:.1f} % of it.\n\n"
-        + table(["side", "images/s"], cells)
-        + f"\nTimes as fast as before the engine moved, median and range of five: {', '.join(said)}.\n"
-        + made("speed_stage1.jsonl`, `speed_beside.jsonl", rows)
+        "## Speed\n\nStage 1 with WRN-28-2, batch 128, bf16: augment, train, and score all after each epoch; "
+        f"bookkeeping takes {100 * sides['compiled']['bookkeeping_share']:.1f} % of it.\n\n"
+        + table(["how", "pictures a second"], cells)
+        + made("speed_stage1.jsonl", rows)
     )  # fmt: skip
 
 
@@ -133,7 +130,7 @@ def selection_speed() -> str:
     rows = [row for row in lines("speed_selection.jsonl") if row["part"] == "select" and row["scores"] == "distinct"]
     read = lines("speed_decode.jsonl")[-1]
     said = [
-        f"{row['examples'] // 10**6} million scores in {row['classes']:,} classes are selected from in "
+        f"Selecting from {row['examples'] // 10**6} million scores in {row['classes']:,} classes takes "
         f"{row['select_seconds']:.1f} s, {row['time_ratio']:.2f} times one `np.argsort`."
         for row in rows
     ]  # fmt: skip

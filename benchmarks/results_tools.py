@@ -31,8 +31,8 @@ def mean(values: Iterable[float]) -> float:
 
 
 def table(head: list[str], rows: Iterable[list[str]]) -> str:
-    body = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]]
-    return "\n".join(body) + "\n"
+    said, *body = ["|" + "|".join(row) + "|" for row in [head, *rows]]
+    return "\n".join([said, "|---" * len(head) + "|", *body]) + "\n"
 
 
 def made(name: str, rows: list[Row]) -> str:

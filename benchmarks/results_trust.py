@@ -1,17 +1,22 @@
 """Sections of docs/results.md on labels whose noise nobody knows, from the lines of trust.py."""
 
-from results_tools import NOT_COUNTED, Row, latest, lines, made, mean, part, table
+from results_tools import NOT_COUNTED, Row, made, mean, part, table
 
 PEERS = ("cleanlab", "prediction is not the label")
 NETWORKS = ("cross_entropy", "rsl")
 UNKNOWN = """## Where nobody knows the noise
 
 {sets} sets with true labels to judge by: people's labels (CIFAR-10N, Fashion-MNIST, YouTube comments), made noise,
-clean and shuffled labels; pictures, texts and tables of {least} to {most:,} examples. An able network errs on at most
-15 %. *Error*: of the noise rate per label, ours : cleanlab's. *Flags*: F1, ours : cleanlab's : "prediction is not the
-label" (on clean labels, the share flagged). *Kept*: how many are right, mean and worst set. *Red*: how often the
-verdict is *do not trust*; else it is *unchecked*. *Accuracy*: by true labels, estimated without answers : after 60
-answers : read off the given labels, in points. *Shipped*: true accuracy above plain cross entropy's, in points.
+clean and shuffled labels; pictures, texts and tables of {least} to {most:,} examples. An *able* network errs on at most
+15 %, a *weak* one on more. Noise that is a function of the input follows a rule, which networks learn. In the
+table:
+
+- error: of the noise rate per label, ours / cleanlab's
+- flags: F1 of what is flagged, ours / cleanlab's / what the network says otherwise; on clean labels the share flagged
+- right: how many of the kept labels are, mean and worst set
+- red: sets whose verdict is *do not trust*; all others are *unchecked*
+- accuracy: how far its estimate by true labels is off, in points, without answers / after 60 / by the given labels
+- shipped: true accuracy above plain cross entropy's, in points
 
 """
 
@@ -24,7 +29,7 @@ def by_group() -> str:
             groups.setdefault(row["group"], {}).setdefault(name, []).append(row)
     rows = parts["estimate"]
     sizes = [row["n"] for row in rows]
-    head = ["sets", "error", "flags", "kept: right, worst", "red", "accuracy is off by", "shipped"]
+    head = ["sets", "error", "flags", "right", "red", "accuracy", "shipped"]
     body = [[f"{name} ({len(found['estimate'])})", *_group(name, found)] for name, found in groups.items()]
     told = UNKNOWN.format(sets=len(rows), least=min(sizes), most=max(sizes))
     return told + table(head, body) + made("trust.jsonl", rows)
@@ -40,11 +45,11 @@ def _group(name: str, found: dict[str, list[Row]]) -> list[str]:
         mean(abs(one["by given labels"] - one["truth"]) for one in said),
     ]  # fmt: skip
     return [
-        " : ".join(f"{mean(one[rule]['mae'] for one in rules):.3f}" for rule in ("now", "cleanlab")),
-        " : ".join(f"{mean(one[rule][shown] for one in rules):.2f}" for rule in ("now", *PEERS)),
+        "/".join(f"{mean(one[rule]['mae'] for one in rules):.3f}" for rule in ("now", "cleanlab")),
+        "/".join(f"{mean(one[rule][shown] for one in rules):.2f}" for rule in ("now", *PEERS)),
         f"{100 * mean(right):.1f}, {100 * min(right):.1f}",
         str(sum(row["tone"] == "red" for row in found["verdict"])),
-        " : ".join(f"{100 * one:.1f}" for one in off) if said else "–",
+        "/".join(f"{100 * one:.1f}" for one in off) if said else "–",
         f"{100 * mean(row['gain'] for row in found['shipped']):+.1f}",
     ]
 
@@ -58,28 +63,9 @@ def on_a_gpu() -> str:
         body.append([
             f"{said['name'].split(',')[0]}, {said['noise']}", f"{100 * said['wrong']:.1f}",
             f"{100 * now['overall']:.1f} ({100 * now['low']:.0f} to {100 * now['high']:.0f})",
-            " : ".join(f"{said['rules'][rule]['f1']:.2f}" for rule in ("now", *PEERS)),
+            "/".join(f"{said['rules'][rule]['f1']:.2f}" for rule in ("now", *PEERS)),
             f"{verdict['kept']:,}, {100 * verdict['precision']:.1f}",
-            " : ".join(f"{100 * truth[network]:.1f}" for network in NETWORKS), shipped["shipped"],
+            "/".join(f"{100 * truth[network]:.1f}" for network in NETWORKS), shipped["shipped"],
         ])  # fmt: skip
-    head = ["50,000 pictures", "wrong", "found", "flags", "kept, right", "accuracy, cross entropy : RSL", "shipped"]
+    head = ["50,000 pictures", "wrong", "estimated", "flags", "kept, right", "accuracy, cross entropy/RSL", "shipped"]
     return table(head, body) + made("trust_gpu.jsonl", found["estimate"])
-
-
-def shipped() -> str:
-    """By true labels of examples that had no part in the choice: as ties go, as they went before, RSL always."""
-    rows = latest(lines("trust_shipped.jsonl"), "name", "noise", "seed")
-    body = []
-    for kind in ("clean", "made", "function of the input", "shuffled"):
-        some = [row for row in rows if row["kind"] == kind]
-        body.append([f"{kind} ({len(some)})"])
-        for rule in ("now", "ties to rsl", "rsl"):
-            chosen = [row["chosen"].get(rule, rule) for row in some]
-            gains = [row["truth"][name] - row["truth"]["cross_entropy"] for row, name in zip(some, chosen, strict=True)]
-            body[-1].append(f"{100 * mean(gains):+.2f}, {100 * min(gains, default=0):+.1f}")
-    told = (
-        "\nWhat is shipped, by true labels of examples that had no part in the choice, in points above plain cross "
-        "entropy, mean and worst set: as ties go (to RSL unless cross entropy got more right), all to RSL, RSL always."
-        "\n\n"
-    )
-    return told + table(["sets", "now", "ties to RSL", "RSL"], body) + made("trust_shipped.jsonl", rows)

@@ -12,15 +12,11 @@ from smallloss.criterion.settings import Criterion
 from smallloss.engine.recipe import Recipe
 from smallloss.knobs import Knob
 from smallloss.methods.settings import NETS, Settings, get_preset, preset_names
-from smallloss.models.registry import names as network_names
 
 PAGE = Path(__file__).parent / "reference" / "settings.md"
 PRESETS = [get_preset(name) for name in preset_names()]
-STAGES = {
-    "stage1": "the network that ranks, and those of most other methods",
-    "rsl": "`rsl`, from what is selected",
-    "rsl_wm": "`rsl_wm`, from what is selected and, unlabeled, from the rest",
-}
+STAGES = ("stage1", "rsl", "rsl_wm")
+HEAD = "\n".join(["|setting|" + "|".join(["", *preset_names()]) + "|", "|---" * (2 + len(PRESETS)) + "|"])
 ALONE = ("net", "score", "window", "final_net")  # first; then the rest of the criterion
 
 
@@ -31,9 +27,8 @@ def page() -> str:
         BEGINNING,
         "## The network and the criterion",
         table(alone, Criterion, lambda name: [vars(one if name in NETS else one.criterion)[name] for one in PRESETS]),
-        CRITERION.format(networks=", ".join(f"`{name}`" for name in network_names())),
+        CRITERION,
         "## `stage1`, `rsl`, `rsl_wm`: how a network is trained",
-        "\n".join(f"- `{stage}`: {words}" for stage, words in STAGES.items()),
         STAGE,
         table(Recipe.about(), Recipe, lambda name: [by_stage(one, name) for one in PRESETS]),
         TRAINING,
@@ -50,10 +45,10 @@ def of_methods() -> str:
     named: dict[str, str] = {}
     for method in methods.names():
         if method in PRESETS[0].own:
-            for line in own(method).splitlines():
-                name, words = line.removeprefix("- `").split("`", 1)
+            for line in own(method).splitlines()[2:]:
+                name, words = line.removeprefix("|`").split("`", 1)
                 named[words] = ", ".join(filter(None, [named.get(words), f"`{method}.{name}`"]))
-    return "\n".join(f"- {names}{words}" for words, names in named.items())
+    return "\n".join([HEAD, *(f"|{names}{words}" for words, names in named.items())])
 
 
 def own(group: str) -> str:
@@ -62,14 +57,15 @@ def own(group: str) -> str:
 
 
 def table(about: dict[str, Knob], kind: type[Any], values: Callable[[str], list[Any]]) -> str:
-    """A line for each setting: the words it may be, what it does, and the values that the presets have."""
-    kinds, said = get_type_hints(kind), []
+    """A row for each setting: the words it may be, what it does, and the values that the presets have."""
+    kinds, said = get_type_hints(kind), [HEAD]
     for name, one in about.items():
         words = one.in_words(kinds.get(name))
+        words = (
+            "or `none`" if words.endswith(", or `none`") and not one.values else words
+        )  # the bounds: errors tell them
         named = f" ({words})" if one.choices or ("`" in words and kinds.get(name) is not bool) else ""
-        each = [shown(value) for value in values(name)]
-        usual = each[:1] if len(set(each)) == 1 else each
-        said.append(f"- `{name}`{named}: {one.help} {', '.join(f'**{value}**' for value in usual)}")
+        said.append(f"|`{name}`{named}|{one.help}|{'|'.join(map(shown, values(name)))}|")
     return "\n".join(said)
 
 
@@ -92,43 +88,43 @@ BEGINNING = """# Settings
 
 <!-- Made by docs/make_settings.py. Edit that, or the settings in the code, and run it again. -->
 
-Change any setting with `--set`, or with `settings=` in Python:
+Change any of them with `--set`, or with `settings=` in Python:
 
 ```
-smallloss clean photos.npz --out runs/quick --noise-rate 0.15 --epochs 10 --set stage1.lr=0.05 --set beta=0.1
+smallloss clean photos.npz --out runs/quick --epochs 10 --set stage1.lr=0.05 --set beta=0.1
 ```
 
 ```python
-sl.clean("photos.npz", "runs/quick", noise_rate=0.15, epochs=10, settings={"stage1.lr": 0.05, "beta": 0.1})
+sl.clean("photos.npz", "runs/quick", epochs=10, settings={"stage1.lr": 0.05, "beta": 0.1})
 ```
 
-A wrong name or value is answered with what is allowed. Bold is the value in all presets, or in `paper`, `fast` and
-`cpu`.
+A wrong name or value is answered with what is allowed.
 
 ## Presets
 
 `paper` has the authors' settings, `fast` ours for pictures on a GPU, `cpu` a small network for two cores, and for
-features on any machine. Without `--preset` the hardware decides, and the number of pictures: few mean smaller batches
-and learning rates, more than 40,000 on a CPU fewer epochs. What you set yourself is never changed.
-[Why they are what they are](../decisions/presets.md).
+features anywhere. Without `--preset` hardware and number of pictures decide: few mean smaller batches and learning
+rates, more than 40,000 on a CPU fewer epochs. What you set is never changed. [Why](../decisions/presets.md).
 
 Features (arrays `[n, d]`, tables, texts, `--features`, `--backbone`) train the network `mlp` with a `weight_decay` of
 0.02 · 40 d / n, between 0.02 and 0.1, d counted up to 256.
 """
 
 CRITERION = """
-The networks are {networks}. Of a label with noise rate η the share max(1 - (1 + `beta`) η, (1 - `beta`)(1 - η)) is
-kept. `gamma` 1 balances the classes fully, `none` not at all, `middle` half-way; it needs a known prior. A margin is
-how far the output for the label lies above the others.
+`beta` and `gamma` are those of [Eq. 2](../paper-to-code.md#section-4-how-many-to-select): `gamma` 1 balances the
+classes fully, `none` not at all, `middle` half-way; it needs a known prior. A margin is how far the output for the
+label lies above the others.
 """
 
 STAGE = """
-Put the stage in front: `--set rsl_wm.lr=0.1`. Where they differ, values stand as `stage1`/`rsl`/`rsl_wm`.
+`stage1` is the network that ranks, and those of most methods; `rsl` learns from what is selected, `rsl_wm` also,
+unlabeled, from the rest. Put the stage in front: `--set rsl_wm.lr=0.1`. Where they differ, values stand as
+`stage1`/`rsl`/`rsl_wm`.
 """
 
 TRAINING = """
-`triangular` rises over the first 20 %; `trapezoid` over the first 5 %, and is level until 70 %. Both then fall to 0,
-as `cosine` does from the start.
+`triangular` rises over the first 20 %, `trapezoid` over the first 5 % and is level until 70 %. Both then fall to 0, as
+`cosine` does from the start.
 """
 
 
