@@ -118,6 +118,16 @@ def test_a_method_that_had_too_few_to_learn_from_says_so(tmp_path: Path, monkeyp
     assert found.failed == {"rsl 0": "Nothing was selected. The model is that of plain cross entropy."}
 
 
+def test_no_settings_are_no_others_than_none(tmp_path: Path):
+    """On the command line there are always some, if only none."""
+    said: list[str] = []
+    for settings in (None, {}):
+        compare(
+            small(), tmp_path, methods="cross_entropy", seeds=1, beside=(), say=said.append, settings=settings, **HOW
+        )
+    assert said == ["cross_entropy, seed 0"]
+
+
 def test_two_processes_share_a_folder_and_a_killed_one_loses_nothing(tmp_path: Path):
     words = ["digits", "--noise", "uniform:0.4", "--epochs", "1", "--methods", "rsl", "--seeds", "1", "--device", "cpu"]
     command = [sys.executable, "-m", "smallloss", "compare", *words, "--out", str(tmp_path / "out")]

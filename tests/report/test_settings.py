@@ -30,6 +30,7 @@ def config(method: str = "rsl") -> dict:
     "method, shown, hidden",
     [
         ("rsl", {"stage1", "rsl"}, {"rsl_wm", "mixmatch"}),
+        ("confident_learning", {"stage1", "rsl"}, {"rsl_wm", "mixmatch"}),
         ("rsl_wm", {"stage1", "rsl_wm", "mixmatch"}, {"rsl"}),
         ("plain_mixmatch", {"stage1", "mixmatch"}, {"rsl", "rsl_wm"}),
     ],

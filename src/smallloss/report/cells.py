@@ -26,23 +26,22 @@ class Cells:
     def __init__(self, run: Run) -> None:
         assert run.dataset is not None
         self._e, shown = run.examples, run.dataset.shown
-        self._shown = shown if isinstance(shown, Rows) else None
-        x = np.asarray(run.dataset.as_they_came)
-        self._x = x if self._shown is None else None
-        self.names = [f"feature {k}" for k in range(x.shape[1])] if shown is None else self._columns(shown)
+        self._rows = shown if isinstance(shown, Rows) else None
+        if self._rows is None:
+            self._values = list(np.asarray(run.dataset.as_they_came).T)
+            self.names = [f"feature {k}" for k in range(len(self._values))]
+        else:
+            table = self._rows.table
+            self._values = [_numbers(table.column(name)) for name in table.column_names]
+            self.names = [printable(name) for name in table.column_names]
         self._known: dict[int, list[Any]] = {}
-
-    def _columns(self, shown: Any) -> list[str]:
-        self._values = [_numbers(shown.table.column(name)) for name in shown.table.column_names]
-        return [printable(name) for name in shown.table.column_names]
 
     def of(self, row: int) -> list[tuple[int, str, str]]:
         """(column, cell, what is odd about it: too high ↑, too low ↓ or rare !)."""
-        cells = None if self._shown is None else self._shown.cells(row)
-        usual = self._usual(int(self._e.label[row]))
+        cells = None if self._rows is None else self._rows.cells(row)
         found = []
-        for k, how in enumerate(usual):
-            value: Any = self._x[row, k] if self._x is not None else self._values[k][row]
+        for k, how in enumerate(self._usual(int(self._e.label[row]))):
+            value: Any = self._values[k][row]
             text = f"{value:.6g}" if cells is None else cells[k][1]
             far = _far(value, how)
             sign = "!" if isinstance(how, Counter) else "↑" if far > 0 else "↓"
@@ -54,8 +53,7 @@ class Cells:
         if label not in self._known:
             mine = (self._e.label == label) & self._e.kept
             rows = np.flatnonzero(mine if mine.any() else self._e.label == label)
-            columns = self._values if self._x is None else self._x[rows].T
-            self._known[label] = [_middle(one if self._x is not None else one[rows]) for one in columns]
+            self._known[label] = [_middle(one[rows]) for one in self._values]
         return self._known[label]
 
 

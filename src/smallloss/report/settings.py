@@ -12,7 +12,7 @@ _FACTS = ("data", "noise", "protocol", "seed", "device", "deterministic", "versi
 # Digests, and what stands in the tables.
 _UNREAD = ("fingerprint", "features", "noise_rate", "transition", "prior", "upper")
 # Groups that runs of other methods may list too, and whose they are.
-_OWNERS = {"rsl": {"rsl"}, "rsl_wm": {"rsl_wm"}, "mixmatch": {"rsl_wm", "plain_mixmatch"}}
+_OWNERS = {"rsl": {"rsl", "confident_learning"}, "rsl_wm": {"rsl_wm"}, "mixmatch": {"rsl_wm", "plain_mixmatch"}}
 _KIND = re.compile(r"^\w{2,}:")  # as in cifar10:PATH; one letter is a drive
 _FOLDERS = re.compile(r"(?<![\w./\\])(?:~|[A-Za-z]:)?[/\\](?:[^/\\\s:,;]+[/\\])+")
 
