@@ -98,7 +98,8 @@ def _refuse_another(folder: Path, asked: dict[str, Any]) -> None:
 
 def _plain(asked: dict[str, Any]) -> dict[str, Any]:
     machine = {"device", "path", "workers", "deterministic"}  # several machines may share a folder
-    return {name: repr(value) for name, value in asked.items() if value not in (None, {}) and name not in machine}
+    asked = asked | {"settings": asked.get("settings") or None}
+    return {name: repr(value) for name, value in asked.items() if value is not None and name not in machine}
 
 
 def require_all(failed: dict[str, str]) -> None:
