@@ -162,6 +162,7 @@ def test_answers_by_hand_are_called_what_they_are(tmp_path):
     run = sl.clean((x, y), noise_rate=0.1, epochs=1, corrections=tmp_path / "c.csv")
     said = " ".join(notes(run.result))
     assert "7 answers by hand respected: 3 right" in said
+    assert "Unchecked: 7 answers chose what is kept, so none judges it." in str(run.verdict)
     assert (
         "3 wrong (ranked last, but learnt with the class that was named) and 1 in none of the classes (ranked last)"
         in said

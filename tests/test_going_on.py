@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import smallloss as sl
 from command import smallloss
 from smallloss.errors import InputError
 from smallloss.record.folder import RunFolder, read_config
@@ -107,6 +108,16 @@ def test_what_differs_is_said_in_few_words(tmp_path):
     with pytest.raises(InputError) as refused:
         RunFolder(tmp_path, many).__enter__()
     assert "a run on other data, or on this data before it changed (corrections differs; data.f" in str(refused.value)
+
+
+def test_true_labels_that_were_not_there_before(tmp_path):
+    """The accuracy by them was not taken after each epoch: there is nothing to go on from."""
+    rng = np.random.default_rng(0)
+    table = {"x": rng.normal(size=40), "z": rng.normal(size=40), "label": ["a", "b"] * 20}
+    sl.clean(table, tmp_path / "run", noise_rate=0.1, epochs=1)
+    with pytest.raises(InputError, match="a run that did not know the true labels of this data"):
+        sl.clean(table | {"true_label": ["b", "a"] * 20}, tmp_path / "run", noise_rate=0.1, epochs=1)
+    sl.clean(table, tmp_path / "run", noise_rate=0.1, epochs=1)
 
 
 def test_a_step_that_was_too_large_does_not_cost_stage_1(tiny, tmp_path):

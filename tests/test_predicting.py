@@ -40,7 +40,7 @@ def made(data="photos", **options):
 def test_new_photos_from_the_command_line(photos):
     run = made()
     said = smallloss("predict", "run", "new", "--out", "found.csv").out
-    assert "found.csv: 13 examples: 4 " in said
+    assert "found.csv: 13 examples: 4 '" in said
     assert "1 cannot be read (broken.jpg: not a picture in a known format)." in said
     table = read_table(photos / "found.csv").to_pydict()
     assert table["id"][:2] == ["60-is-0.png", "62-is-2.png"]

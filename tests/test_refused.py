@@ -30,7 +30,7 @@ SENTENCES = [
     (f"{EARLY} --set stage1.lrr=1", "There is no setting named 'lrr' in stage1"),
     (f"{EARLY} --set beta", "--set beta is not a setting"),
     (f"{EARLY} --set beta=much", "beta is 'much'"),
-    (f"{EARLY} --epochs 0", "epochs is 0; it must be at least 1"),
+    (f"{EARLY} --epochs 0", "smallloss: epochs is 0; it must be at least 1"),
     (f"{EARLY} --transition T.csv", "--transition T.csv: there is no such file"),
     (f"{EARLY} --corrections mine.csv", "--corrections mine.csv: there is no such file"),
     ("clean nowhere.npz --out notes.txt", "notes.txt is a file"),

@@ -13,10 +13,12 @@ import pytest
 
 from audited import CLASSES, RATE, N, answered, run_of, truths
 from made import rows_of, write_rows
+from smallloss.auditing import session
 from smallloss.auditing.result import AuditResult
 from smallloss.auditing.rounds import read_state
 from smallloss.auditing.run import read_run
 from smallloss.auditing.session import ask, audit, read_back
+from smallloss.auditing.taught import rates_after
 from smallloss.data.table_files import read_table
 from smallloss.data.told import read_corrections, read_rates
 from smallloss.errors import InputError
@@ -24,7 +26,7 @@ from smallloss.files import read_npz, write_npz
 from smallloss.noise.accuracy import TrueAccuracy
 from smallloss.noise.answers import NONE
 from smallloss.noise.blocks import anytime
-from smallloss.noise.rates import KEPT
+from smallloss.noise.rates import CONTRADICTED, KEPT
 from smallloss.record.run import HELD_OUT, Accuracy, Run
 from smallloss.report.facts import class_rows
 from smallloss.run import verbs
@@ -299,6 +301,18 @@ def test_answers_on_held_out_examples_tell_the_accuracy_and_no_rate(folder: Path
     assert "Accuracy of the classifier:" in str(result)
     # what is measured stands alone: an estimate for another method would be compared with it
     assert [one.true for one in Run.read(folder).accuracies] == [None, result.accuracy]
+
+
+@pytest.mark.parametrize("notes", [(), (CONTRADICTED,)])
+def test_an_accuracy_by_rates_that_answers_contradict_is_told_no_more(
+    folder: Path, notes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, guess = Run.read(folder), TrueAccuracy(0.9, 0.8, 1.0)
+    run.accuracies.append(Accuracy("rsl", None, 0.7, 1.0, np.ones(3, bool), "mlp", true=guess, called="rsl"))
+    run.write_again(folder)
+    monkeypatch.setattr(session, "rates_after", lambda *given: replace(rates_after(*given), notes=notes))
+    heard(folder, kept=20, dropped=10)
+    assert [one.true for one in Run.read(folder).accuracies] == [None if notes else guess]
 
 
 def test_questions_that_came_twice_say_how_often_a_person_agrees(folder: Path, tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def test_a_table_stands_beside_the_papers_and_nothing_of_it_is_run_twice(tmp_pat
     assert rows["Only Mean Loss"]["precision"] != rows["Our Method"]["precision"]
     assert {"seed", "commit", "hardware", "seconds", "curve"} <= rows["Our Method"].keys()
     assert f"Our Method precision, digits/structured/0.4: {rows['Our Method']['precision']:.2f}" in found.words
+    assert found.words.endswith("The paper has no figures for these.")
     page = found.page.read_text(encoding="utf-8")
     assert "94.96" in page
     assert "http" not in page.replace("http-equiv", "")

@@ -34,7 +34,7 @@ from smallloss.errors import InputError
 from smallloss.noise.accuracy import TrueAccuracy, with_answers
 from smallloss.noise.answers import COLUMNS, PROMISE, SUSPICIOUS, UNSURE, decided
 from smallloss.noise.blocks import Needed, answers_needed, anytime
-from smallloss.noise.rates import KEPT
+from smallloss.noise.rates import CONTRADICTED, KEPT
 from smallloss.noise.verdict import Checked, Judgement, judge, require_promise
 from smallloss.record.examples import HELD_OUT, Part
 from smallloss.report.page import write_page
@@ -173,6 +173,8 @@ def _tell(run: Audited, result: AuditResult, parts: Sequence[Part], dataset: Dat
     for one in told.accuracies:
         if result.accuracy is not None:  # an estimate beside it would be compared with what is measured
             one.true = result.accuracy if one.method == shipped else None
+        elif CONTRADICTED in result.rates.notes:  # it was estimated by these rates
+            one.true = None
     told.write_again(run.folder)
     if dataset is not None:
         write_page(told.shown_with(dataset), run.folder / "report.html")

@@ -29,6 +29,7 @@ from smallloss.engine.scoring import Scores, features, predict, probabilities, s
 from smallloss.engine.stepper import Stepper
 from smallloss.engine.task import Check, Task
 from smallloss.engine.views import Inputs, draw_views
+from smallloss.errors import InputError
 from smallloss.models.quick_convnet import QuickConvNet
 from smallloss.words import percent, stage_words
 
@@ -278,6 +279,12 @@ class Stage:
         if path is None or not path.exists():
             return 0
         stored, arrays, facts = checkpoint.read(path)
+        measured = {name for row in facts["history"] for name in row.keys() & self.task.checks.keys()}
+        if measured and measured != self.task.checks.keys():  # a column true_label that was not there before
+            raise InputError(
+                f"{path.parent.parent} holds a run that did not know the true labels of this data. Leave them out to "
+                "go on with it, or name another --out."
+            )
         checkpoint.load_into(self._saved(), stored, path)
         kept = {name: torch.from_numpy(array) for name, array in _part(arrays, "objective.").items()}
         checkpoint.load_into(self.objective.buffers(), kept, path)

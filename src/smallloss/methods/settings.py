@@ -13,7 +13,7 @@ from smallloss.criterion.settings import Criterion
 from smallloss.data.dataset import HIDDEN, Dataset
 from smallloss.engine.recipe import Recipe
 from smallloss.errors import InputError
-from smallloss.knobs import Knob, Knobs
+from smallloss.knobs import Knob, Knobs, whole
 
 STAGE1 = "stage1"
 NETS = {
@@ -190,7 +190,7 @@ def settings_for(
     settings = get_preset(preset or ("fast" if device == "cuda" and not features else "cpu"))
     named: dict[str, Any] = {}
     if epochs is not None:
-        named |= {f"{stage}.epochs": epochs for stage in settings.recipes}
+        named |= dict.fromkeys([f"{stage}.epochs" for stage in settings.recipes], whole(epochs, "epochs", least=1))
     if dataset is not None and features:
         decay = _features_decay(len(dataset), dataset.in_shape[0])
         named |= {"net": "mlp"} | {f"{stage}.weight_decay": decay for stage in settings.recipes}

@@ -33,7 +33,10 @@ class TrueAccuracy(NamedTuple):
     def words(self) -> str:
         ends = f"{100 * self.value:.0f} % by true labels ({100 * self.low:.0f} to {100 * self.high:.0f} %)"
         if not self.answered:
-            return f"about {ends}, by an estimate that assumes that the network has not learnt the mistakes"
+            return (
+                f"about {ends}, by an estimate that assumes that the noise rates are right and that the network has "
+                "not learnt the mistakes"
+            )
         return f"{ends}, by {self.answered:,} {'answer' if self.answered == 1 else 'answers'} on held-out examples"
 
 

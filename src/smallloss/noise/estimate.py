@@ -141,7 +141,7 @@ def _evidence(networks: int, M: float, d: float | None, low: float, high: float)
         return f"{found} If it has not learnt the mistakes itself, {wrong}"
     found = f"{'Two' if networks == 2 else networks} networks contradict {percent(M, 0)} of the labels"
     return (
-        f"{found} and differ from each other on {percent(d, 0)}. If they have not learnt the mistakes themselves, "
+        f"{found} and differ from each other on {percent(d, 0)}. If they neither learnt the mistakes nor err alike, "
         f"{wrong}"
     )
 

@@ -72,7 +72,8 @@ def _in_words(shown: Mapping[str, Any]) -> str:
         for cell, entry in zip(shown["cells"], entries, strict=True)
         if entry["ours"] != NOT_RUN
     ]
-    return "\n".join([*said, f"{shown['reached']} of {shown['compared']} entries reach the paper's."])
+    reached = f"{shown['reached']} of {shown['compared']} entries reach the paper's."
+    return "\n".join([*said, reached if shown["compared"] else "The paper has no figures for these."])
 
 
 def _figures(out: Path) -> Iterator[dict[str, Any]]:

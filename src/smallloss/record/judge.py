@@ -76,7 +76,7 @@ def judge(
         dataset, parts, predicted, evidence.ledger.mean_loss, evidence.probability, evidence.seen_instead
     )
     train = parts[0].selection
-    verdict = judge_noise(train, noise, promise=config.get("promise", PROMISE))
+    verdict = judge_noise(train, noise, promise=config.get("promise", PROMISE), learnt_from=len(pins or {}))
     parts = [replace(parts[0], selection=replace(train, verdict=verdict)), *parts[1:]]
     return Run(
         examples=examples.answered(pins or {}),

@@ -20,7 +20,7 @@ from smallloss.engine.progress import Progress
 from smallloss.errors import InputError
 from smallloss.record.folder import read_config
 from smallloss.run.jobs import refuse_bad_out, refuse_others
-from smallloss.words import counted, one_line
+from smallloss.words import counted, one_line, quoted
 
 _PART = 4096  # examples in memory at a time
 _SAME = 1e-5  # of a feature's spread: the means of the same features differ by rounding alone
@@ -68,7 +68,7 @@ def predict(
 def in_words(columns: Mapping[str, Any]) -> str:
     """How many examples were predicted to be what, the most frequent first, and how many could not be read."""
     counts = Counter(label for label in columns["predicted_label"] if label is not None).most_common()
-    said = [f"{n:,} {one_line(label)}" for label, n in counts[:_FEW]]
+    said = [f"{n:,} {quoted(label)}" for label, n in counts[:_FEW]]
     if len(counts) > _FEW:
         said.append(f"{sum(n for _, n in counts[_FEW:]):,} of {len(counts) - _FEW} other classes")
     lost = [(name, why) for name, why in zip(columns["id"], columns.get("reason", ()), strict=False) if why is not None]
