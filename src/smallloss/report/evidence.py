@@ -1,6 +1,5 @@
 """What to hold beside a suspicion: the nearest kept examples of the class given and of the class seen, and twins."""
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -8,10 +7,10 @@ import numpy as np
 
 from smallloss.record.examples import Examples
 from smallloss.record.run import Run
+from smallloss.report.near import nearest
 
 NEAREST = 3  # of each class
 TWINS = 6
-_FLOATS = 1 << 24  # of distances at a time
 
 
 def evidence(run: Run, rows: np.ndarray) -> dict[str, list[Any]]:
@@ -20,10 +19,9 @@ def evidence(run: Run, rows: np.ndarray) -> dict[str, list[Any]]:
     otherwise. A column is left out where nothing is known."""
     e, found = run.examples, dict[str, list[Any]]()
     if run.features is not None:
-        x = np.asarray(run.features, np.float32)
+        x = np.nan_to_num(np.asarray(run.features, np.float32))
         for name, wanted in (("given", e.label), ("seen", e.seen)):
-            nearest, far = _nearest(x, e, rows, wanted[rows])
-            found |= {name: nearest, f"{name}_far": far}
+            found[name], found[f"{name}_far"] = _nearest(x, e, rows, wanted[rows])
     found["percentile"] = _percentiles(e)[rows].tolist()
     if run.noise.probabilities is not None:
         several = np.asarray(run.noise.probabilities, np.float16)[:, rows].astype(np.float64)
@@ -38,32 +36,17 @@ def evidence(run: Run, rows: np.ndarray) -> dict[str, list[Any]]:
 
 def _nearest(x: np.ndarray, e: Examples, rows: np.ndarray, wanted: np.ndarray) -> tuple[list[Any], list[Any]]:
     """Of each row, the nearest kept examples of the class wanted but itself; how far the first lies, in thousandths."""
-    nearest: list[list[int]] = [[] for _ in rows]
+    found: list[list[int]] = [[] for _ in rows]
     far: list[int | None] = [None] * len(rows)
+    place = np.full(len(e), -1)
     for k in np.unique(wanted[wanted >= 0]).tolist():
-        kept = np.flatnonzero(e.kept & (e.label == k))
-        if not len(kept):
-            continue
-        for mine in _chunks(np.flatnonzero(wanted == k), len(kept)):
-            apart = _distances(x[rows[mine]], x[kept])
-            apart[rows[mine][:, None] == kept] = np.inf
-            order = np.argsort(apart, axis=1, kind="stable")[:, :NEAREST]
-            for at, places, distances in zip(mine.tolist(), order, apart, strict=True):
-                close = [place for place in places.tolist() if np.isfinite(distances[place])]
-                nearest[at] = kept[close].tolist()
-                far[at] = round(1000 * float(distances[close[0]])) if close else None
-    return nearest, far
-
-
-def _distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    squares = (a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * (a @ b.T)
-    return np.asarray(np.sqrt(np.maximum(squares, 0)))
-
-
-def _chunks(rows: np.ndarray, against: int) -> Iterator[np.ndarray]:
-    size = max(1, _FLOATS // against)
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
+        kept, mine = np.flatnonzero(e.kept & (e.label == k)), np.flatnonzero(wanted == k)
+        place[kept] = np.arange(len(kept))
+        for at, places in zip(mine.tolist(), nearest(x[rows[mine]], x[kept], NEAREST, place[rows[mine]]), strict=True):
+            found[at] = kept[places[places >= 0]].tolist()
+            far[at] = round(1000 * float(np.linalg.norm(x[rows[at]] - x[found[at][0]]))) if found[at] else None
+        place[kept] = -1
+    return found, far
 
 
 def _percentiles(e: Examples) -> np.ndarray:

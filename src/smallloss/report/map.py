@@ -7,13 +7,13 @@ where t-SNE takes minutes.
 import numpy as np
 
 from smallloss.record.examples import Examples
+from smallloss.report.near import nearest
 
 LAID_OUT = 5000  # the others lie in the middle of their nearest ones
 NEIGHBOURS, NEAREST = 12, 3
 _STEPS, _AWAY, _LONGEST = 150, 5, 4.0
 _A, _B = 1.577, 0.895  # of 1 / (1 + a d^2b): how near is together
 _SIDE = 1023
-_FLOATS = 1 << 24
 
 
 def places(features: np.ndarray, e: Examples) -> np.ndarray:
@@ -29,7 +29,7 @@ def places(features: np.ndarray, e: Examples) -> np.ndarray:
     found[some] = _laid_out(x[some], rng)
     others = np.setdiff1d(np.arange(len(x)), some)
     if len(others):
-        found[others] = found[some][_nearest(x[others], x[some], NEAREST)].mean(1)
+        found[others] = found[some][nearest(x[others], x[some], NEAREST)].mean(1)
     low, high = found.min(0), found.max(0)
     return np.round(_SIDE * (found - low) / np.maximum((high - low).max(), 1e-12)).astype(np.int64)
 
@@ -38,14 +38,15 @@ def _laid_out(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     y = _plane(x)
     if len(x) <= NEIGHBOURS:
         return y
-    near = _nearest(x, x, NEIGHBOURS + 1)[:, 1:]  # the nearest is itself
+    near = nearest(x, x, NEIGHBOURS, np.arange(len(x)))
     i, j = np.repeat(np.arange(len(x)), NEIGHBOURS), near.ravel()
     for step in range(_STEPS):
         rate = 1 - step / _STEPS
         moves = np.zeros_like(y)
         d = y[i] - y[j]
         square = np.maximum((d**2).sum(1), 1e-9)
-        pull = -2 * _A * _B * square ** (_B - 1) / (1 + _A * square**_B)
+        power = square**_B
+        pull = -2 * _A * _B * power / (square * (1 + _A * power))
         pulled = np.clip(pull[:, None] * d, -_LONGEST, _LONGEST)
         for axis in (0, 1):
             moves[:, axis] += np.bincount(i, pulled[:, axis], len(y)) - np.bincount(j, pulled[:, axis], len(y))
@@ -65,13 +66,3 @@ def _plane(x: np.ndarray) -> np.ndarray:
     y = centred @ vectors[:, ::-1][:, :2]
     y = np.pad(y, ((0, 0), (0, 2 - y.shape[1])))
     return np.asarray(10 * y / max(float(np.abs(y).max()), 1e-12))
-
-
-def _nearest(x: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
-    squares, found = (among**2).sum(1), []
-    size = max(1, _FLOATS // len(among))
-    for start in range(0, len(x), size):
-        apart = squares - 2 * (x[start : start + size] @ among.T)
-        part = np.argpartition(apart, min(count, len(among) - 1), axis=1)[:, :count]
-        found.append(np.take_along_axis(part, np.take_along_axis(apart, part, 1).argsort(1, kind="stable"), 1))
-    return np.concatenate(found)

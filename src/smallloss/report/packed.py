@@ -21,11 +21,12 @@ _JOINERS = "\u200c\u200d"
 
 
 class Table(NamedTuple):
-    """The columns, and how many examples there are in all."""
+    """The columns, how many examples they have, how many there are in all, and the characters of it, packed."""
 
     columns: list[dict[str, Any]]
     rows: int
     total: int
+    size: int
 
 
 def table(run: Run, budget: int = BUDGET) -> Table:
@@ -44,7 +45,7 @@ def table(run: Run, budget: int = BUDGET) -> Table:
         rows = np.sort(order[:some])
         chosen = [column | {"values": [column["values"][row] for row in rows]} for column in columns]
         size = len(pack({"columns": chosen}))
-    return Table(chosen, some, total)
+    return Table(chosen, some, total, size)
 
 
 def pack(what: Any) -> str:

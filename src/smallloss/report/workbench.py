@@ -48,7 +48,7 @@ def workbench(run: Run, *, served: bool = False) -> Workbench:
     if run.features is not None:
         facts["map"] = dict(zip("xy", places(run.features, e).T.tolist(), strict=True))
     wanted = _in_order(suspects.tolist(), beside, _others(run))
-    room = PAGE - len(pack(facts))
+    room = PAGE - every.size - len(pack({name: one for name, one in facts.items() if name != "columns"}))
     shown = {} if data is None else _shown(run, data, wanted, room)
     there = set(shown.get("rows", []))
     return Workbench(
