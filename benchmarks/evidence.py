@@ -1,6 +1,7 @@
-"""Does the evidence beside a suspicion tell wrong labels from false alarms? Of those called likely wrong, the AUC of how
-much nearer the nearest kept example of the class seen lies than that of the label given; beside it, that of random kept
-ones of the same two classes.
+"""Does the evidence beside a suspicion tell wrong labels from false alarms?
+
+Of those called likely wrong, the AUC of how much nearer the nearest kept example of the class seen lies than that of
+the label given; beside it, that of random kept ones of the same two classes.
 
     python benchmarks/evidence.py youtube_comments.csv FOLDER    # of the four idx files of Fashion-MNIST
 """
@@ -38,7 +39,8 @@ def data_of(place: str, n: int, seed: int) -> Dataset:
 
 def measured(run: Run, seed: int) -> dict[str, Any]:
     e, rng = run.examples, np.random.default_rng(seed)
-    assert e.true is not None and run.features is not None
+    assert e.true is not None
+    assert run.features is not None
     rows = np.flatnonzero(e.likely_wrong & (e.seen >= 0) & (e.seen != e.label))
     beside, wrong, x = evidence(run, rows), (e.true != e.label)[rows], np.asarray(run.features, np.float32)
 

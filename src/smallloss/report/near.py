@@ -12,7 +12,7 @@ def nearest(x: np.ndarray, among: np.ndarray, count: int, itself: np.ndarray | N
     """
     count = min(count, len(among))
     found = np.full((len(x), count), -1)
-    # Of |a|^2 - 2 a x, which orders as the distance does, one product; the smallest, count times, is far less than a sort.
+    # |a|^2 - 2 a x orders as the distance does; its smallest, so many times, takes far less than a sort.
     weights = np.column_stack([-2 * among, (among**2).sum(1)]).astype(np.float32).T
     size = max(1, _FLOATS // max(1, len(among)))
     for start in range(0, len(x), size):

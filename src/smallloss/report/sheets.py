@@ -96,13 +96,13 @@ def picture_file(data: Dataset, row: int, longest_side: int) -> tuple[str, bytes
 def encoded(picture: "Image.Image", kinds: Sequence[str] = KINDS) -> tuple[str, bytes]:
     """What kind of file, and it: a PNG, exact, where that is small, else a JPEG if it is the smaller of the two. What
     lets something through is a PNG, whatever kinds are asked for."""
-    if picture.mode == "RGBA":
+    if picture.mode == "RGBA" or JPEG not in kinds:
         return PNG, _file(picture, PNG)
-    files = {PNG: _file(picture, PNG)} if PNG in kinds else {}
-    if JPEG in kinds and len(files.get(PNG, b"")) > _PNG_BYTES or not files:
-        files[JPEG] = _file(picture, JPEG)
-    kind = min(files, key=lambda one: len(files[one]))
-    return kind, files[kind]
+    photograph = (JPEG, _file(picture, JPEG))
+    if PNG not in kinds:
+        return photograph
+    exact = (PNG, _file(picture, PNG))
+    return exact if len(exact[1]) <= max(_PNG_BYTES, len(photograph[1])) else photograph
 
 
 def _file(picture: "Image.Image", kind: str) -> bytes:
