@@ -24,14 +24,19 @@ def evidence(run: Run, rows: np.ndarray) -> dict[str, list[Any]]:
             found[name], found[f"{name}_far"] = _nearest(x, e, rows, wanted[rows])
     found["percentile"] = _percentiles(e)[rows].tolist()
     if run.noise.probabilities is not None:
-        several = np.asarray(run.noise.probabilities, np.float16)[:, rows].astype(np.float64)
-        known = (~np.isnan(several)).sum(axis=0)  # networks that did not learn the example
-        g = np.where(known, np.nansum(several, axis=0) / np.maximum(known, 1), np.nan)
-        at = np.arange(len(rows))
-        for name, wanted in (("given", e.label), ("seen", np.maximum(e.seen, 0))):
-            found[f"{name}_probability"] = [_percent(p) for p in g[at, wanted[rows]]]
+        for name, wanted in (("given", e.label), ("seen", e.seen)):
+            found[f"{name}_probability"] = [_percent(p) for p in _out_of_sample(run, rows, wanted[rows])]
     twins = _twins(run, rows)
     return found | ({"twins": twins} if any(twins) else {})
+
+
+def _out_of_sample(run: Run, rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """How sure the networks that did not learn a row are of the class wanted, on average; NaN where there are none."""
+    if run.noise.probabilities is None:
+        return np.full(len(rows), np.nan)
+    several = run.noise.probabilities[:, rows, np.maximum(wanted, 0)].astype(np.float16).astype(np.float64)
+    known = (~np.isnan(several)).sum(axis=0)
+    return np.where((known > 0) & (wanted >= 0), np.nansum(several, axis=0) / np.maximum(known, 1), np.nan)
 
 
 def _nearest(x: np.ndarray, e: Examples, rows: np.ndarray, wanted: np.ndarray) -> tuple[list[Any], list[Any]]:

@@ -17,8 +17,8 @@ from smallloss.report.templates import environment
 from smallloss.report.workbench import FILE, workbench
 
 _MODULES = (  # each after those it imports
-    "make", "csv", "table", "filter", "decisions", "selection", "find", "sheets", "cards", "panel", "grid", "plane",
-    "server", "workbench",
+    "make", "csv", "table", "filter", "filters", "decisions", "selection", "find", "sheets", "cards", "panel", "grid",
+    "plane", "server", "workbench",
 )  # fmt: skip
 
 

@@ -14,8 +14,9 @@ from smallloss.report.cells import Cells, Words
 from smallloss.report.evidence import evidence
 from smallloss.report.facts import printable, shortened
 from smallloss.report.map import places
+from smallloss.report.measures import TITLES
 from smallloss.report.packed import BUDGET, pack, readable, table
-from smallloss.report.sheets import sheets
+from smallloss.report.sheets import PER_SHEET, sheets
 
 PAGE = 4_600_000  # characters, of which the rest of the page needs a few
 TEXT_LENGTH = 3_000
@@ -31,6 +32,7 @@ class Workbench(NamedTuple):
     suspects: int
     shown: int
     pictures: bool
+    unreadable: int
 
 
 def workbench(run: Run, *, served: bool = False) -> Workbench:
@@ -47,13 +49,13 @@ def workbench(run: Run, *, served: bool = False) -> Workbench:
     }  # fmt: skip
     if run.features is not None:
         facts["map"] = dict(zip("xy", places(run.features, e).T.tolist(), strict=True))
-    wanted = _in_order(suspects.tolist(), beside, _others(run))
+    wanted = _in_order(_listed(every.columns), suspects.tolist(), beside, _others(run))
     room = PAGE - every.size - len(pack({name: one for name, one in facts.items() if name != "columns"}))
     shown = {} if data is None else _shown(run, data, wanted, room)
     there = set(shown.get("rows", []))
     return Workbench(
         pack(facts | {"shown": shown}), every.rows, every.total, len(suspects),
-        sum(row in there for row in suspects.tolist()), "sheets" in shown,
+        sum(row in there for row in suspects.tolist()), "sheets" in shown, len(run.examples.unreadable),
     )  # fmt: skip
 
 
@@ -64,14 +66,22 @@ def _others(run: Run) -> list[int]:
     return rows[np.argsort(e.label_score[rows], kind="stable")].tolist()
 
 
-def _in_order(suspects: list[int], beside: dict[str, list[Any]], others: list[int]) -> list[int]:
-    """Each suspect with what stands beside it, then the others."""
+def _listed(columns: list[dict[str, Any]]) -> list[int]:
+    """The pictures that are odd whatever their label: a few, so that they have room."""
+    values = {column["title"]: column["values"] for column in columns}
+    odd = zip(*(values[title] for title in TITLES if title in values), strict=True)
+    return [row for row, each in zip(values["row"], odd, strict=False) if any(one is not None for one in each)]
+
+
+def _in_order(odd: list[int], suspects: list[int], beside: dict[str, list[Any]], others: list[int]) -> list[int]:
+    """Each suspect with what stands beside it, then the others; after the first sheet the odd, so that they have room."""
     first: dict[int, None] = {}
     for place, row in enumerate(suspects):
         first[row] = None
         for name in ("given", "seen", "twins"):
             first |= dict.fromkeys(beside[name][place] if name in beside else ())
-    return list(first | dict.fromkeys(others))
+    worst = list(first)
+    return list(dict.fromkeys([*worst[:PER_SHEET], *odd, *worst, *others]))
 
 
 def _shown(run: Run, data: Dataset, wanted: list[int], room: int) -> dict[str, Any]:
