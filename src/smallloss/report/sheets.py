@@ -25,7 +25,7 @@ def sheets(data: Dataset, rows: Sequence[int], room: int) -> dict[str, Any]:
     sizes: width and height of each on its sheet, where they are not all squares of one size.
     """
     made: list[dict[str, Any]] = []
-    kinds = KINDS
+    kinds: Sequence[str] = KINDS
     for tiles in _chunks(data, rows):
         side = max(max(tile.size) for tile in tiles)
         kind, file = encoded(_sheet(tiles, side), kinds)

@@ -74,7 +74,7 @@ def _listed(columns: list[dict[str, Any]]) -> list[int]:
 
 
 def _in_order(odd: list[int], suspects: list[int], beside: dict[str, list[Any]], others: list[int]) -> list[int]:
-    """Each suspect with what stands beside it, then the others; after the first sheet the odd, so that they have room."""
+    """Each suspect with what stands beside it, then the others; the odd, behind a sheet of them."""
     first: dict[int, None] = {}
     for place, row in enumerate(suspects):
         first[row] = None

@@ -29,7 +29,7 @@ class Workbench {
     this.bench = bench;
     this.table = new Table(bench.columns);
     this.decisions = new Decisions(this.table, bench, () => localStorage);
-    this.server = bench.served ? new Server((text) => this.say(text)) : null;
+    this.server = bench.served ? new Server("decisions", (text) => this.say(text)) : null;
     this.cards = new Cards(bench, this.table, this.decisions, this.server);
     this.selection = new Selection(PER_PAGE[this.cards.kind]);
     this.panel = new Panel(at("evidence"), bench, this.table, this.cards);
@@ -43,7 +43,7 @@ class Workbench {
     this.filters = new Filters({ table: this.table, decisions: this.decisions, changed: () => this.list(true) });
     this.buttons();
     this.filters.read(true);
-    this.server?.decisions().then((csv) => this.served(csv));
+    this.server?.saved().then((csv) => this.served(csv));
   }
 
   // --- what is listed -------------------------------------------------------------------------------------
