@@ -90,7 +90,7 @@ class Workbench {
     const { selection } = this, rows = selection.meant, one = !selection.chosen.size;
     const done = this.decisions.decide(rows, what);
     const left = rows.length - done;
-    this.say(`${words}: ${count(done)}.${left ? ` ${count(left)} could not be decided so.` : ""}`);
+    this.say(`${words} (${count(done)} decided${left ? `, ${count(left)} could not be decided so` : ""}).`);
     selection.none();
     this.decided(rows);
     const stays = selection.rows[selection.at] === rows[0];
