@@ -21,8 +21,8 @@ BLANK = """## Missed, or not measured
 Missed: 94.6 on uniform .5 (93.53 in ten minutes; 92.80 in four, the paper 93.38); RSL_WM on CIFAR-100 uniform .4;
 precision on structured .2; 55,000 images/s; evidence on Fashion-MNIST (.69 of .70); the bars above.
 
-Not measured: the `paper` preset beyond epoch 28; RSL on pairwise .4 and on CIFAR-100; 20,000 png files on a GPU; evidence
-where people's answers are the labels.
+Not measured: the `paper` preset beyond epoch 28; RSL on pairwise .4 and on CIFAR-100; 20,000 png files on a GPU;
+evidence where people's answers are the labels.
 """
 
 

@@ -38,16 +38,22 @@ class Cells:
 
     def of(self, row: int) -> list[tuple[int, str, str]]:
         """(column, cell, what is odd about it: too high ↑, too low ↓ or rare !)."""
-        cells = None if self._shown is None else self._shown.cells(row)
+        texts = self.texts(row)
         usual = self._usual(int(self._e.label[row]))
         found = []
         for k, how in enumerate(usual):
             value: Any = self._x[row, k] if self._x is not None else self._values[k][row]
-            text = f"{value:.6g}" if cells is None else cells[k][1]
             far = _far(value, how)
             sign = "!" if isinstance(how, Counter) else "↑" if far > 0 else "↓"
-            found.append((abs(far), (k, shortened(printable(text), CELL_LENGTH), sign if abs(far) >= _ODD else "")))
+            found.append((abs(far), (k, texts[k], sign if abs(far) >= _ODD else "")))
         return [one for _, one in sorted(found, key=lambda one: -one[0])[:CELLS_SHOWN]]
+
+    def texts(self, row: int) -> list[str]:
+        """All cells of a row."""
+        if self._shown is None:
+            assert self._x is not None
+            return [f"{value:.6g}" for value in self._x[row].tolist()]
+        return [shortened(printable(cell), CELL_LENGTH) for _, cell in self._shown.cells(row)]
 
     def _usual(self, label: int) -> list[Any]:
         """Of each column, middle and spread of its numbers among the kept, or how often each value occurs there."""

@@ -49,9 +49,10 @@ def workbench(run: Run, *, served: bool = False) -> Workbench:
     }  # fmt: skip
     if run.features is not None:
         facts["map"] = dict(zip("xy", places(run.features, e).T.tolist(), strict=True))
-    wanted = _in_order(_listed(every.columns), suspects.tolist(), beside, _others(run))
     room = PAGE - every.size - len(pack({name: one for name, one in facts.items() if name != "columns"}))
-    shown = {} if data is None else _shown(run, data, wanted, room)
+    held = dict(zip(suspects.tolist(), _held_against(beside, len(suspects)), strict=True))
+    wanted = _in_order(_listed(every.columns), held, _others(run))
+    shown = {} if data is None else _shown(run, data, wanted, room, held)
     there = set(shown.get("rows", []))
     return Workbench(
         pack(facts | {"shown": shown}), every.rows, every.total, len(suspects),
@@ -73,27 +74,35 @@ def _listed(columns: list[dict[str, Any]]) -> list[int]:
     return [row for row, each in zip(values["row"], odd, strict=False) if any(one is not None for one in each)]
 
 
-def _in_order(odd: list[int], suspects: list[int], beside: dict[str, list[Any]], others: list[int]) -> list[int]:
+def _held_against(beside: dict[str, list[Any]], suspects: int) -> list[list[int]]:
+    """The rows that stand beside each."""
+    there = [beside[name] for name in ("given", "seen", "twins") if name in beside]
+    return [list(dict.fromkeys(row for rows in there for row in rows[place])) for place in range(suspects)]
+
+
+def _in_order(odd: list[int], held: dict[int, list[int]], others: list[int]) -> list[int]:
     """Each suspect with what stands beside it, then the others; the odd, behind a sheet of them."""
-    first: dict[int, None] = {}
-    for place, row in enumerate(suspects):
-        first[row] = None
-        for name in ("given", "seen", "twins"):
-            first |= dict.fromkeys(beside[name][place] if name in beside else ())
-    worst = list(first)
+    worst = list(dict.fromkeys(row for suspect, beside in held.items() for row in (suspect, *beside)))
     return list(dict.fromkeys([*worst[:PER_SHEET], *odd, *worst, *others]))
 
 
-def _shown(run: Run, data: Dataset, wanted: list[int], room: int) -> dict[str, Any]:
+def _shown(run: Run, data: Dataset, wanted: list[int], room: int, held: dict[int, list[int]]) -> dict[str, Any]:
     """Of as many of the wanted as there is room for: pictures, texts with the words that speak against the label, or
-    the cells of rows that do."""
+    the cells of rows that do, and the same cells of what the row is held against."""
     if data.pictures is not None:
         return sheets(data, wanted, room)
     if data.shown is not None and data.kind != "table":
         return _texts(run, data, wanted, room)
     cells = Cells(run)
-    found = _as_fit(((row, cells.of(row)) for row in wanted), room)
-    return {"rows": list(found), "names": cells.names, "cells": list(found.values())}
+
+    def odd(row: int) -> tuple[list[Any], dict[int, list[str]]]:
+        mine = cells.of(row)
+        each = ((other, cells.texts(other)) for other in held.get(row, []))
+        return mine, {other: [texts[k] for k, _, _ in mine] for other, texts in each}
+
+    found = _as_fit(((row, odd(row)) for row in wanted), room)
+    mine, beside = ([each[k] for each in found.values()] for k in (0, 1))
+    return {"rows": list(found), "names": cells.names, "cells": mine, "beside": beside}
 
 
 def _texts(run: Run, data: Dataset, wanted: list[int], room: int) -> dict[str, Any]:

@@ -74,10 +74,12 @@ export class Cards {
     return [make("p", { class: `decided ${one?.answer ?? "before"}` }, ...said)];
   }
 
-  // Another example beside it, small; labelled: its label is said.
-  beside(row, labelled) {
+  // Another example beside one, small: of its cells those that are odd of that one. labelled: its label is said.
+  beside(row, one, labelled) {
     const label = labelled ? [make("figcaption", { class: "small" }, apart(this.table.shown("given", row)))] : [];
-    const shown = this.example(row);
+    const place = this.places.get(this.table.value("row", one));
+    const same = this.kind === "cells" && this.shown.beside[place]?.[this.table.value("row", row)];
+    const shown = same ? [this.cells(same.map((cell, k) => [this.shown.cells[place][k][0], cell, ""]))] : this.example(row);
     return make("figure", { class: `of-${this.kind}` }, ...(shown.length ? shown : [make("p", { class: "small" }, apart(this.table.shown("id", row)))]), ...label);
   }
 }
