@@ -14,8 +14,8 @@ from PIL import Image
 
 PICTURES = Path(__file__).parent / "pictures"
 SEEN = {  # name: page of the run, width of the window, and which rows of its pixels are shown
-    "report": ("report.html", 1100, (0, 660)),
-    "suspicious": ("report.html", 1100, (1480, 2330)),
+    "report": ("report.html", 1200, (0, 1190)),
+    "suspicious": ("report.html", 1200, (480, 1400)),
     "audit": ("audit/audit.html", 900, (0, 800)),
 }
 QUIET = ("no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars")

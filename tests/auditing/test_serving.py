@@ -1,5 +1,8 @@
 """The page on the loopback address: nobody gets in without the token, and nothing else gets out."""
 
+import csv
+import io
+import json
 import re
 import threading
 from collections.abc import Iterator
@@ -14,9 +17,10 @@ from made import rows_of
 from markup import bench_of
 from smallloss.auditing import serving
 from smallloss.auditing.run import read_run
+from smallloss.auditing.saved import ANSWERS, DECISIONS
 from smallloss.auditing.serving import Server
 from smallloss.auditing.session import read_back
-from smallloss.auditing.written import KINDS
+from smallloss.auditing.written import AGAIN, KINDS, RANDOM
 from smallloss.errors import InputError
 from smallloss.noise.answers import COLUMNS
 
@@ -106,7 +110,7 @@ def test_no_other_host_and_no_other_site_gets_in(server: Server) -> None:
         assert asked(server, within(server, "decisions"), "PUT", body, Origin=origin)[0] == 403, origin
     assert asked(server, within(server), Origin="http://evil.example")[0] == 403
     assert asked(server, within(server, "decisions"), "PUT", body, Content_Type="text/plain")[0] == 403
-    assert not server.file.exists()
+    assert not DECISIONS.path(server.run).exists()
 
 
 def test_decisions_land_in_the_run_folder_and_the_audit_takes_them(server: Server) -> None:
@@ -118,13 +122,46 @@ def test_decisions_land_in_the_run_folder_and_the_audit_takes_them(server: Serve
     )
     assert asked(server, within(server, "decisions"), "PUT", body)[0] == 204
     assert asked(server, within(server, "decisions"))[1] == body
-    assert [one["answer"] for one in rows_of(server.file)] == ["wrong"]
-    assert server.file.name not in {f"{name}.csv" for name in KINDS.values()}
-    assert read_back(server.run.folder, server.file).corrected == 1
+    assert [one["answer"] for one in rows_of(DECISIONS.path(server.run))] == ["wrong"]
+    assert DECISIONS.path(server.run).name not in {f"{name}.csv" for name in KINDS.values()}
+    assert read_back(server.run.folder, DECISIONS.path(server.run)).corrected == 1
+
+
+def test_the_questions_at_random_are_served_and_their_answers_read_back(server: Server) -> None:
+    status, text, _ = asked(server, within(server, "check"))
+    assert status == 200
+    assert b"connect-src 'self'" in text
+    questions = json.loads(re.search(r'id="data">(.*?)</script>', text.decode(), re.DOTALL)[1])["questions"]
+    assert {one["stratum"] for one in questions} == {RANDOM, AGAIN}
+    lines = io.StringIO(newline="")
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for one in questions:
+        wrong = one["index"] % 3 != one["given"]
+        true = one["cells"][2] if not wrong else server.run.classes[one["index"] % 3]
+        writer.writerow([*one["cells"], "wrong" if wrong else "right", true if wrong else "", server.run.key])
+    body = lines.getvalue().encode()
+    assert asked(server, within(server, "decisions"), "PUT", body)[0] == 400
+    assert asked(server, within(server, "answers"), "PUT", decisions(server, "x,0,cat,dog,suspicious,right,"))[0] == 400
+    assert asked(server, within(server, "answers"), "PUT", body)[0] == 204
+    few = body.decode().splitlines(keepends=True)
+    assert asked(server, within(server, "answers"), "PUT", "".join(few[:9]).encode())[0] == 204
+    saved = rows_of(ANSWERS.path(server.run))  # what was answered and is not asked now stays
+    assert [row["index"] for row in saved] == [str(one["index"]) for one in questions]
+    heard = read_back(server.run.folder, ANSWERS.path(server.run)).heard
+    assert len(heard.asked(RANDOM)) == sum(one["stratum"] == RANDOM for one in questions)
+
+
+def test_why_nothing_can_be_asked_is_a_sentence(server: Server, monkeypatch) -> None:
+    def none(*_: object) -> str:
+        raise InputError("There is nothing left to ask at random.")
+
+    monkeypatch.setattr(serving, "page_to_check", none)
+    assert asked(server, within(server, "check"))[:2] == (409, b"There is nothing left to ask at random.")
 
 
 def test_what_is_no_table_of_decisions_on_this_run_changes_nothing(server: Server, monkeypatch) -> None:
-    before = server.file.read_bytes() if server.file.exists() else None
+    before = DECISIONS.path(server.run).read_bytes() if DECISIONS.path(server.run).exists() else None
     line = "x,0,cat,dog,{},right,"
     bad = (
         b"", b"\xff", b"a,b\n", decisions(server, line.format("random")), decisions(server, "too,short"),
@@ -137,7 +174,7 @@ def test_what_is_no_table_of_decisions_on_this_run_changes_nothing(server: Serve
     assert asked(server, within(server, "decisions"), "PUT", b"", Transfer_Encoding="chunked")[0] == 411
     monkeypatch.setitem(serving._Handler._BODIES, "PUT", 10)
     assert asked(server, within(server, "decisions"), "PUT", b"", Content_Length="11")[0] == 413
-    assert (server.file.read_bytes() if server.file.exists() else None) == before
+    assert (DECISIONS.path(server.run).read_bytes() if DECISIONS.path(server.run).exists() else None) == before
 
 
 @pytest.mark.parametrize(

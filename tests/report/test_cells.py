@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from made import part_of, run_of
+from markup import unpacked
 from smallloss.data.dataset import Dataset
 from smallloss.data.source import load
 from smallloss.record.run import Run
 from smallloss.report.cells import CELLS_SHOWN, Cells, Words
+from smallloss.report.workbench import workbench
 
 
 def of_table(folder: Path) -> Run:
@@ -28,6 +30,20 @@ def test_cells_that_the_class_rarely_has_come_first(tmp_path: Path) -> None:
     weight, city, noise = (cells.names.index(name) for name in ("weight", "city", "noise"))
     assert cells.of(19) == [(weight, "31", "↑"), (city, "Oslo", "!"), (noise, "missing", "")]
     assert {odd for _, _, odd in cells.of(5)} == {""}
+
+
+def test_a_row_is_held_against_others_in_the_cells_that_are_odd_of_it(tmp_path: Path) -> None:
+    run = of_table(tmp_path)
+    run.features = np.arange(40, dtype=np.float16)[:, None]
+    facts = unpacked(workbench(run).data)
+    place = facts["shown"]["rows"].index(19)
+    columns = [column for column, *_ in facts["shown"]["cells"][place]]
+    beside = facts["shown"]["beside"][place]
+    assert set(beside) == {str(row) for name in ("given", "seen") for row in facts["evidence"][name][0]}
+    for row, texts in beside.items():
+        whole = Cells(run).texts(int(row))
+        assert texts == [whole[column] for column in columns]
+    assert facts["shown"]["beside"][facts["shown"]["rows"].index(5)] == {}
 
 
 def test_features_are_named_by_their_number() -> None:

@@ -47,7 +47,7 @@ def many(n: int, classes: int = 10) -> Run:
 
 def test_every_example_with_what_became_of_it(result: Run) -> None:
     found = columns(table(result))
-    assert table(result)[1:] == (10, 10)
+    assert table(result)[1:3] == (10, 10)
     assert found["id"] == list(result.dataset.ids)
     assert found["row"] == list(range(10))
     assert found["given"][:3] == ["cat", "cat", "dog"]
@@ -89,7 +89,7 @@ def test_what_could_not_be_read_is_there_too(result: Run) -> None:
     lost = {"broken\n.png": Unreadable("cut short", "dog", 3), "odd.png": Unreadable("empty", "owl", 3)}
     every = table(replace(result, examples=replace(result.examples, unreadable=lost)))
     found = columns(every)
-    assert every[1:] == (12, 12)
+    assert (every.rows, every.total) == (12, 12)
     assert found["id"][10:] == ["broken\\n.png", "odd.png"]
     assert found["given"][10:] == ["dog", None]
     assert found["reason"][10:] == ["unreadable", "unreadable"]

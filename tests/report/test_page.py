@@ -23,8 +23,8 @@ def test_says_what_was_found(result: Run) -> None:
     assert "pets" in said
     assert "The ranking works for this matrix: under every label" in said
     assert "examples in 2 classes 8 likely wrong, 25.0 % 2 kept, 75.0 % 6" in said
-    assert "2 of them were held out: nothing was learned from them. Ranked among themselves, 0 are likely" in said
-    assert "likely wrong; of the 6 trained on, 2." in said
+    assert "2 of them were held out: nothing was learned from them, and they are ranked among themselves." in said
+    assert "for the 6 trained on, of which 4 are kept and 2 likely wrong." in said
     assert "of the labels called likely wrong, 50.0 % are wrong" in said
     assert "Cross Entropy preact-resnet-18 50.0 % 55.0 %" in said
     assert "RSL_WM resnet-9 90.0 % 90.0 % better by 40.0 points" in said
@@ -49,7 +49,7 @@ def test_the_verdict_has_a_colour_and_a_word(result: Run, precision, tone: str, 
     text = page(result)
     assert f'<section class="verdict {tone}"' in text
     assert f'<p class="headline">{word}' in text
-    assert ("<code>smallloss audit RUN</code>" in text) == (tone == "amber")
+    assert ("<code>smallloss open RUN</code>" in text) == (tone == "amber")
 
 
 def test_same_result_same_bytes(result: Run, tmp_path) -> None:
@@ -151,6 +151,6 @@ def test_estimates_stand_with_their_intervals(estimated: Run) -> None:
     assert whole.interval == (low, high)
     assert low < whole.noise_rate < high
     said = Reader(page(estimated)).said
-    figure = f"{100 * low:.0f} % to {100 * high:.0f} % {100 * whole.noise_rate:.1f} %"
+    figure = f"{100 * low:.0f} % to {100 * high:.0f} % (90 % interval) {100 * whole.noise_rate:.1f} %"
     assert f"of the labels are wrong: {figure}" in said
     assert f"{100 * found.low[0]:.0f}–{100 * found.high[0]:.0f}" in said

@@ -6,6 +6,7 @@ import { Example } from "./example.js";
 import { TypeAhead } from "./find.js";
 import { at, download, make } from "./make.js";
 import { agreement, inWords, proved } from "./proved.js";
+import { Server } from "./server.js";
 
 const data = JSON.parse(at("data").textContent);
 const questions = data.questions;
@@ -18,7 +19,8 @@ const search = new TypeAhead({
   field: at("field"), list: at("list"), status: at("found"), names: data.classes,
   take: choose, leave: () => look("question"),
 });
-let place = Math.max(0, questions.findIndex((question) => !answers.of(question)));
+const server = data.served ? new Server("answers", heard) : null;
+let place = firstOpen();
 let view = "question"; // or "choice": of a class, or "panel": what is proved
 let told = settled(); // said once, when it happens
 
@@ -26,7 +28,7 @@ let told = settled(); // said once, when it happens
 
 function show() {
   const question = questions[place], answer = answers.of(question), done = answers.count;
-  const rest = next() < 0 ? ": save the answers now." : "";
+  const rest = next() < 0 ? (server ? "." : ": save the answers now.") : "";
   at("progress").textContent = `${done} of ${questions.length} answered${rest}`;
   at("bar").value = done;
   at("number").textContent = `${place + 1} of ${questions.length}`;
@@ -82,7 +84,9 @@ function look(what) {
 
 function record(answer) {
   const changed = answers.of(questions[place]);
-  if (!answers.record(questions[place], answer)) {
+  const kept = answers.record(questions[place], answer);
+  server?.save(answers.csv);
+  if (!kept && !server) {
     at("warning").textContent = "This browser keeps nothing between visits: save before you close the page.";
   }
   at("saved").hidden = true;
@@ -92,6 +96,10 @@ function record(answer) {
   if (answers.count === 1) at("intro").open = false; // it has been read
   if (settles || (open < 0 && !changed)) showPanel();
   else turn();
+}
+
+function firstOpen() {
+  return Math.max(0, questions.findIndex((question) => !answers.of(question)));
 }
 
 // The next question without an answer, from the first again after the last; -1 if there is none.
@@ -156,6 +164,20 @@ async function load() {
   at("progress").textContent += ` Answers read from the file: ${read}.`;
 }
 
+// Where the server is gone, the answers can still be saved to a file.
+function heard(text, saved) {
+  at("warning").textContent = saved ? "" : text;
+  at("save").hidden = saved;
+}
+
+// What the run folder has, and what only this browser kept.
+function served(csv) {
+  if (answers.read(csv)) place = firstOpen();
+  if (answers.count) server.save(answers.csv);
+  told = settled();
+  show();
+}
+
 // --- names, and keys ---------------------------------------------------------------------------------------
 
 function name(position) {
@@ -203,3 +225,4 @@ at("bar").max = questions.length;
 at("intro").open = !answers.count;
 at("proved").hidden = !data.check;
 show();
+server?.saved().then(served);

@@ -24,7 +24,9 @@ VALUES_SHOWN = 64
 WORDS_SHOWN = 1000  # characters of a text in the table
 
 _TEMPLATE = "page.html.jinja"
-_MODULES = ("make", "interval", "csv", "answers", "example", "find", "proved", "page")  # each after those it imports
+_MODULES = (  # each after those it imports
+    "make", "interval", "csv", "answers", "example", "find", "proved", "server", "page",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Question:
 
 def audit_page(
     questions: Sequence[Question], classes: Sequence[str], *, name: str, run: str, command: str, file: str,
-    check: Mapping[str, Any] | None = None,
+    check: Mapping[str, Any] | None = None, served: bool = False,
 ) -> str:  # fmt: skip
     """The page as a text. What the run thinks of an example would lead the one who answers: it comes with the answer.
 
@@ -64,13 +66,14 @@ def audit_page(
     command: what to run with the answers once they are saved as `file`.
     check: what the answers on kept labels prove is shown with it: `blocks` (`Blocks.to_dict`), `answered` (rows with
     True, False or None, from before), `level`, `promise`, `right_known`, `known`, and `if_right`, the answers that
-    prove the promise if all are right.
+    prove the promise if all are right. served: by `smallloss open`, which saves the answers.
     """
     from markupsafe import Markup
 
     kind = _kind(questions)
     data = {
         "run": run, "kind": kind, "file": file, "columns": COLUMNS, "classes": classes, "check": check,
+        "served": served,
         "cells": [defuse(text) for text in classes],  # as a spreadsheet may read them
         "questions": [
             vars(one) | {"again": one.stratum == AGAIN, "cells": [defuse(str(cell)) for cell in one.cells(classes)]}
@@ -79,7 +82,7 @@ def audit_page(
     }  # fmt: skip
     folder = Path(__file__).parent
     intro = [_about(kind, len(questions)), *([] if check is None else [cost(check, len(questions))])]
-    facts = {"name": name, "data": data, "intro": intro, "command": command}
+    facts = {"name": name, "data": data, "intro": intro, "command": command, "served": served}
     return str(
         environment(folder).get_template(_TEMPLATE).render(script=Markup(joined((folder, SHARED), *_MODULES)), **facts)
     )

@@ -1,31 +1,28 @@
 """`smallloss open`: the page of a run on the loopback address, its decisions saved into the run folder. No torch.
 
-Whoever has the token may see the pictures and replace one file of decisions; nobody else may do anything. A page of
-another site has neither the token nor our Host and Origin. No path comes from a client: there are four routes.
+Whoever has the token may see the pictures, be asked at random, and replace two tables, of decisions and of answers;
+nobody else may do anything. A page of another site has neither the token nor our Host and Origin. No path comes from a
+client: there are few routes.
 """
 
-import csv
 import hmac
-import io
 import secrets
-from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from socketserver import TCPServer
 from typing import Any, ClassVar, NamedTuple
 
-from smallloss import files
 from smallloss.auditing.run import Audited
+from smallloss.auditing.saved import ROUTES, Saved
+from smallloss.auditing.session import page_to_check
 from smallloss.errors import InputError
-from smallloss.noise.answers import COLUMNS, SUSPICIOUS
 from smallloss.report.page import page
 from smallloss.report.sheets import picture_file
-from smallloss.report.workbench import FILE
 
 LOOPBACK = "127.0.0.1"
-LARGEST = 64 << 20  # bytes of a file of decisions: a million of them
+LARGEST = 64 << 20  # bytes of a table: a million decisions
 LONGEST_SIDE = 640
+_HTML = "text/html; charset=utf-8"
 _PATIENCE = 20  # seconds that a client may keep us waiting
 _SAFE = {
     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
@@ -63,43 +60,30 @@ class Server(ThreadingHTTPServer):
     def address(self) -> str:
         return f"http://{LOOPBACK}:{self.server_address[1]}/{self.token}/"
 
-    @property
-    def file(self) -> Path:
-        return self.run / FILE
-
     def answer_to(self, method: str, name: str, body: bytes) -> Answer:
         """What stands behind the token."""
-        route: Callable[[], Answer] | None = {
-            ("GET", ""): lambda: Answer(HTTPStatus.OK, "text/html; charset=utf-8", self.page),
-            ("GET", "decisions"): self._decisions,
-            ("PUT", "decisions"): lambda: self._decided(body),
-        }.get((method, name))
-        if route is not None:
-            return route()
+        if name in ROUTES and method in ("GET", "PUT"):
+            return self._table(ROUTES[name], method, body)
+        if method == "GET" and name == "":
+            return Answer(HTTPStatus.OK, _HTML, self.page)
+        if method == "GET" and name == "check":
+            return self._check()
         kind, _, number = name.partition("/")
         if (method, kind) == ("GET", "picture") and number.isascii() and number.isdecimal() and len(number) < 12:
             return self._picture(int(number))
         return Answer(HTTPStatus.NOT_FOUND)
 
-    def _decisions(self) -> Answer:
-        return Answer(HTTPStatus.OK, "text/csv; charset=utf-8", self.file.read_bytes() if self.file.is_file() else b"")
+    def _table(self, table: Saved, method: str, body: bytes) -> Answer:
+        if method == "GET":
+            return Answer(HTTPStatus.OK, "text/csv; charset=utf-8", table.read(self.run))
+        return Answer(HTTPStatus.NO_CONTENT if table.write(self.run, body) else HTTPStatus.BAD_REQUEST)
 
-    def _decided(self, body: bytes) -> Answer:
-        if not self._is_ours(body):
-            return Answer(HTTPStatus.BAD_REQUEST)
-        (self.run / "").mkdir(exist_ok=True)
-        files.write_text(self.file, body.decode())
-        return Answer(HTTPStatus.NO_CONTENT)
-
-    def _is_ours(self, body: bytes) -> bool:
-        """A table of decisions on this run, as the page writes it."""
+    def _check(self) -> Answer:
+        """The questions at random, or the sentence that says why there are none."""
         try:
-            columns, *rows = csv.reader(io.StringIO(body.decode(), newline=""), strict=True)
-        except (ValueError, csv.Error):
-            return False
-        stratum, key = COLUMNS.index("stratum"), COLUMNS.index("run")
-        ours = (len(row) == len(COLUMNS) and (row[stratum], row[key]) == (SUSPICIOUS, self.run.key) for row in rows)
-        return tuple(columns) == COLUMNS and all(ours)
+            return Answer(HTTPStatus.OK, _HTML, page_to_check(self.run.folder, self.run.dataset).encode())
+        except InputError as error:
+            return Answer(HTTPStatus.CONFLICT, body=str(error).encode())
 
     def _picture(self, row: int) -> Answer:
         data = self.run.dataset

@@ -66,6 +66,30 @@ def ask(
     held_out: int | None = None, promise: float | None = None, seed: int = 0, dataset: Dataset | None = None,
 ) -> Written:  # fmt: skip
     """What `audit` does, and what there is to say of it."""
+    drawn = _draw(**locals())
+    page = files.write_text(drawn.table.with_suffix(".html"), _page(drawn, f"{KINDS[drawn.kind]}-answers.csv"))
+    return Written(drawn.table, page, drawn.asked.words)
+
+
+def page_to_check(run_folder: str | Path, dataset: Dataset | None) -> str:
+    """The questions at random, as a page that `smallloss open` serves: it saves the answers in the run folder."""
+    drawn = _draw(run_folder, None, None, None, None, None, 0, dataset)
+    return _page(drawn, str((drawn.run / f"{KINDS[RANDOM]}-answers.csv").absolute()), served=True)
+
+
+class _Drawn(NamedTuple):
+    run: Audited
+    kind: str
+    asked: Asked
+    questions: list[Question]
+    table: Path
+
+
+def _draw(
+    run_folder: str | Path, kept: int | None, dropped: int | None, suspicious: int | None, held_out: int | None,
+    promise: float | None, seed: int, dataset: Dataset | None,
+) -> _Drawn:  # fmt: skip
+    """The next questions, noted as asked, and the table of them."""
     run = read_run(run_folder)
     promise = _promise(run, promise)
     _refuse_counts(kept, dropped, suspicious, held_out)
@@ -85,29 +109,28 @@ def ask(
     refuse_unread(run, kind)
     (run / "").mkdir(exist_ok=True)
     write_state(run, state)
-    return _write(run, state, kind, asked, dataset)
+    questions = [_question(run, state, row, why, dataset) for row, why in asked.rows]
+    lines = [
+        (*one.cells(run.classes.tolist()), "", "", run.key, one.in_words) for one in questions if one.stratum != AGAIN
+    ]
+    return _Drawn(run, kind, asked, questions, _write_rows(run / f"{KINDS[kind]}.csv", (*COLUMNS, "example"), lines))
 
 
-def _write(run: Audited, state: State, kind: str, asked: Asked, dataset: Dataset | None) -> Written:
-    """The table to fill in, in which nothing betrays what the run thinks but of the suspicious; and the page."""
-    names, predicted, stem = run.classes.tolist(), run.examples.predicted, KINDS[kind]
-    questions = [
-        Question(
-            id=run.ids[row], index=row, given=int(run.labels[row]),
-            predicted=None if predicted[row] < 0 else int(predicted[row]),
-            score=None if np.isnan(state.label_score[row]) else float(state.label_score[row]), stratum=why,
-            **({"text": run.ids[row]} if dataset is None else shown_inputs(dataset, row)),
-        )
-        for row, why in asked.rows
-    ]  # fmt: skip
-    lines = [(*one.cells(names), "", "", run.key, one.in_words) for one in questions if one.stratum != AGAIN]
-    table = _write_rows(run / f"{stem}.csv", (*COLUMNS, "example"), lines)
-    file = f"{stem}-answers.csv"
-    page = audit_page(
-        questions, names, name=run.name, run=run.key, file=file, check=asked.check,
-        command=shlex.join(["smallloss", "audit", str(run.folder.absolute()), "--answers", file]),
+def _question(run: Audited, state: State, row: int, why: str, dataset: Dataset | None) -> Question:
+    predicted, score = int(run.examples.predicted[row]), float(state.label_score[row])
+    return Question(
+        id=run.ids[row], index=row, given=int(run.labels[row]), predicted=None if predicted < 0 else predicted,
+        score=None if np.isnan(score) else score, stratum=why,
+        **({"text": run.ids[row]} if dataset is None else shown_inputs(dataset, row)),
     )  # fmt: skip
-    return Written(table, files.write_text(run / f"{stem}.html", page), asked.words)
+
+
+def _page(drawn: _Drawn, file: str, *, served: bool = False) -> str:
+    run = drawn.run
+    return audit_page(
+        drawn.questions, run.classes.tolist(), name=run.name, run=run.key, file=file, check=drawn.asked.check,
+        command=shlex.join(["smallloss", "audit", str(run.folder.absolute()), "--answers", file]), served=served,
+    )  # fmt: skip
 
 
 def _write_rows(path: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Path:

@@ -187,7 +187,7 @@ class Dataset:
 
     def with_labels(self, labels: np.ndarray) -> "Dataset":
         """The same examples under other observed labels (noise drawn, human relabelling); truth is kept."""
-        return replace(self, labels=np.asarray(labels, dtype=np.int64))
+        return self._alike(replace(self, labels=np.asarray(labels, dtype=np.int64)))
 
     def seen_as(self, features: np.ndarray, note: str) -> "Dataset":
         """The same examples, of which the network sees features: rows of the training part, then of the test part.
@@ -195,13 +195,20 @@ class Dataset:
         Without rows for the test part there is none.
         """
         still = [said for said in self.notes if said not in self.described]
-        seen = replace(self._featured(features[: len(self)]), test=None, also={}, notes=(*still, note))
+        seen = self._alike(replace(self._featured(features[: len(self)]), test=None, also={}, notes=(*still, note)))
         if self.test is None or len(features) == len(self):
             return seen
         return replace(seen, test=self.test._featured(features[len(self) :]))
 
     def _featured(self, features: np.ndarray) -> "Dataset":
-        return replace(self, inputs=features, original=self.as_they_came, normalisation=None, flip=False, fills=())
+        seen = replace(self, inputs=features, original=self.as_they_came, normalisation=None, flip=False, fills=())
+        return self._alike(seen)
+
+    def _alike(self, other: "Dataset") -> "Dataset":
+        """The same inputs came: what equals what is not found out again."""
+        if "groups" in vars(self):
+            vars(other)["groups"] = self.groups
+        return other
 
     def take(self, index: np.ndarray) -> "Dataset":
         """The examples at `index`, in that order, normalised like the whole."""

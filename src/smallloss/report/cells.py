@@ -26,34 +26,42 @@ class Cells:
     def __init__(self, run: Run) -> None:
         assert run.dataset is not None
         self._e, shown = run.examples, run.dataset.shown
-        self._rows = shown if isinstance(shown, Rows) else None
-        if self._rows is None:
-            self._values = list(np.asarray(run.dataset.as_they_came).T)
-            self.names = [f"feature {k}" for k in range(len(self._values))]
-        else:
-            table = self._rows.table
-            self._values = [_numbers(table.column(name)) for name in table.column_names]
-            self.names = [printable(name) for name in table.column_names]
+        self._shown = shown if isinstance(shown, Rows) else None
+        x = np.asarray(run.dataset.as_they_came)
+        self._x = x if self._shown is None else None
+        self.names = [f"feature {k}" for k in range(x.shape[1])] if shown is None else self._columns(shown)
         self._known: dict[int, list[Any]] = {}
+
+    def _columns(self, shown: Any) -> list[str]:
+        self._values = [_numbers(shown.table.column(name)) for name in shown.table.column_names]
+        return [printable(name) for name in shown.table.column_names]
 
     def of(self, row: int) -> list[tuple[int, str, str]]:
         """(column, cell, what is odd about it: too high ↑, too low ↓ or rare !)."""
-        cells = None if self._rows is None else self._rows.cells(row)
+        texts = self.texts(row)
+        usual = self._usual(int(self._e.label[row]))
         found = []
-        for k, how in enumerate(self._usual(int(self._e.label[row]))):
-            value: Any = self._values[k][row]
-            text = f"{value:.6g}" if cells is None else cells[k][1]
+        for k, how in enumerate(usual):
+            value: Any = self._x[row, k] if self._x is not None else self._values[k][row]
             far = _far(value, how)
             sign = "!" if isinstance(how, Counter) else "↑" if far > 0 else "↓"
-            found.append((abs(far), (k, shortened(printable(text), CELL_LENGTH), sign if abs(far) >= _ODD else "")))
+            found.append((abs(far), (k, texts[k], sign if abs(far) >= _ODD else "")))
         return [one for _, one in sorted(found, key=lambda one: -one[0])[:CELLS_SHOWN]]
+
+    def texts(self, row: int) -> list[str]:
+        """All cells of a row."""
+        if self._shown is None:
+            assert self._x is not None
+            return [f"{value:.6g}" for value in self._x[row].tolist()]
+        return [shortened(printable(cell), CELL_LENGTH) for _, cell in self._shown.cells(row)]
 
     def _usual(self, label: int) -> list[Any]:
         """Of each column, middle and spread of its numbers among the kept, or how often each value occurs there."""
         if label not in self._known:
             mine = (self._e.label == label) & self._e.kept
             rows = np.flatnonzero(mine if mine.any() else self._e.label == label)
-            self._known[label] = [_middle(one[rows]) for one in self._values]
+            columns = self._values if self._x is None else self._x[rows].T
+            self._known[label] = [_middle(one if self._x is not None else one[rows]) for one in columns]
         return self._known[label]
 
 

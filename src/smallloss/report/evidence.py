@@ -7,7 +7,7 @@ import numpy as np
 
 from smallloss.record.examples import Examples
 from smallloss.record.run import Run
-from smallloss.report.nearest import nearest
+from smallloss.report.near import nearest
 
 NEAREST = 3  # of each class
 TWINS = 6
@@ -19,35 +19,39 @@ def evidence(run: Run, rows: np.ndarray) -> dict[str, list[Any]]:
     otherwise. A column is left out where nothing is known."""
     e, found = run.examples, dict[str, list[Any]]()
     if run.features is not None:
-        x = np.asarray(run.features, np.float32)
+        x = np.nan_to_num(np.asarray(run.features, np.float32))
         for name, wanted in (("given", e.label), ("seen", e.seen)):
             found[name], found[f"{name}_far"] = _nearest(x, e, rows, wanted[rows])
     found["percentile"] = _percentiles(e)[rows].tolist()
     if run.noise.probabilities is not None:
-        several = np.asarray(run.noise.probabilities, np.float16)[:, rows].astype(np.float64)
-        known = (~np.isnan(several)).sum(axis=0)  # networks that did not learn the example
-        g = np.where(known, np.nansum(several, axis=0) / np.maximum(known, 1), np.nan)
-        at = np.arange(len(rows))
-        for name, wanted in (("given", e.label), ("seen", np.maximum(e.seen, 0))):
-            found[f"{name}_probability"] = [_percent(p) for p in g[at, wanted[rows]]]
+        for name, wanted in (("given", e.label), ("seen", e.seen)):
+            found[f"{name}_probability"] = [_percent(p) for p in _out_of_sample(run, rows, wanted[rows])]
     twins = _twins(run, rows)
     return found | ({"twins": twins} if any(twins) else {})
+
+
+def _out_of_sample(run: Run, rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """How sure the networks that did not learn a row are of the class wanted, on average; NaN where there are none."""
+    if run.noise.probabilities is None:
+        return np.full(len(rows), np.nan)
+    several = run.noise.probabilities[:, rows, np.maximum(wanted, 0)].astype(np.float16).astype(np.float64)
+    known = (~np.isnan(several)).sum(axis=0)
+    return np.where((known > 0) & (wanted >= 0), np.nansum(several, axis=0) / np.maximum(known, 1), np.nan)
 
 
 def _nearest(x: np.ndarray, e: Examples, rows: np.ndarray, wanted: np.ndarray) -> tuple[list[Any], list[Any]]:
     """Of each row, the nearest kept examples of the class wanted but itself; how far the first lies, in thousandths."""
     found: list[list[int]] = [[] for _ in rows]
-    first: list[int | None] = [None] * len(rows)
+    far: list[int | None] = [None] * len(rows)
+    place = np.full(len(e), -1)
     for k in np.unique(wanted[wanted >= 0]).tolist():
         kept, mine = np.flatnonzero(e.kept & (e.label == k)), np.flatnonzero(wanted == k)
-        if not len(kept):
-            continue
-        places, far = nearest(x[rows[mine]], x[kept], NEAREST + 1)
-        for at, near, away in zip(mine.tolist(), kept[places].tolist(), far.tolist(), strict=True):
-            others = [(row, d) for row, d in zip(near, away, strict=True) if row != rows[at]][:NEAREST]
-            found[at] = [row for row, _ in others]
-            first[at] = round(1000 * others[0][1]) if others else None
-    return found, first
+        place[kept] = np.arange(len(kept))
+        for at, places in zip(mine.tolist(), nearest(x[rows[mine]], x[kept], NEAREST, place[rows[mine]]), strict=True):
+            found[at] = kept[places[places >= 0]].tolist()
+            far[at] = round(1000 * float(np.linalg.norm(x[rows[at]] - x[found[at][0]]))) if found[at] else None
+        place[kept] = -1
+    return found, far
 
 
 def _percentiles(e: Examples) -> np.ndarray:

@@ -13,6 +13,7 @@ from smallloss.noise.answers import NONE
 from smallloss.record.examples import NOBODY, SPLITS, Examples
 from smallloss.record.run import Run
 from smallloss.report.facts import FATE_OF, printable, shortened
+from smallloss.report.measures import lists
 
 BUDGET = 2_000_000  # characters
 TEXT_LENGTH = 120
@@ -21,11 +22,12 @@ _JOINERS = "\u200c\u200d"
 
 
 class Table(NamedTuple):
-    """The columns, and how many examples there are in all."""
+    """The columns, how many examples they have, how many there are in all, and the characters of it, packed."""
 
     columns: list[dict[str, Any]]
     rows: int
     total: int
+    size: int
 
 
 def table(run: Run, budget: int = BUDGET) -> Table:
@@ -44,7 +46,7 @@ def table(run: Run, budget: int = BUDGET) -> Table:
         rows = np.sort(order[:some])
         chosen = [column | {"values": [column["values"][row] for row in rows]} for column in columns]
         size = len(pack({"columns": chosen}))
-    return Table(chosen, some, total)
+    return Table(chosen, some, total, size)
 
 
 def pack(what: Any) -> str:
@@ -81,6 +83,7 @@ def _columns(run: Run) -> list[dict[str, Any]]:
     spelled = [defuse(as_cell(name)) for name in e.ids]
     if spelled != ids:  # as a file of answers must have them
         columns.append({"title": "spelled", "kind": "text", "values": spelled})
+    columns += [] if run.dataset is None else lists(run.dataset)
     if run.dataset is not None and run.dataset.shown is not None:
         texts = [shortened(readable(text), TEXT_LENGTH) for text in run.dataset.shown]
         columns.append({"title": "text", "kind": "text", "values": texts})

@@ -17,8 +17,8 @@ from smallloss.report.templates import environment
 from smallloss.report.workbench import FILE, workbench
 
 _MODULES = (  # each after those it imports
-    "make", "csv", "table", "filter", "decisions", "selection", "find", "sheets", "cards", "panel", "grid", "plane",
-    "server", "workbench",
+    "make", "csv", "table", "filter", "filters", "decisions", "selection", "find", "sheets", "cards", "panel", "grid",
+    "plane", "server", "workbench",
 )  # fmt: skip
 
 
@@ -39,9 +39,9 @@ def page(run: Run, folder: str = "RUN", *, served: bool = False) -> str:
     made = environment(Path(__file__).parent, pieces=facts.pieces, pair=facts.pair, decimal=facts.decimal)
     place = shlex.quote(facts.printable(folder))
     script = Markup(joined((SHARED,), *_MODULES))
-    return str(made.get_template("page.html.jinja").render(
-        plots=plots, run=place, script=script, served=served, bench=workbench(run, served=served), **_facts(run)
-    ))  # fmt: skip
+    found = {"can_check": served and run.dataset is not None, "bench": workbench(run, served=served), **_facts(run)}
+    template = made.get_template("page.html.jinja")
+    return str(template.render(plots=plots, run=place, script=script, served=served, **found))
 
 
 def _facts(run: Run) -> dict[str, Any]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LONGEST_SIDE = 96
 ACROSS, PER_SHEET = 16, 128
+KINDS = PNG, JPEG = "image/png", "image/jpeg"
 _PNG_BYTES = 4096  # beyond, it is a photograph, and a JPEG is several times smaller
 
 
@@ -24,9 +25,12 @@ def sheets(data: Dataset, rows: Sequence[int], room: int) -> dict[str, Any]:
     sizes: width and height of each on its sheet, where they are not all squares of one size.
     """
     made: list[dict[str, Any]] = []
+    kinds: Sequence[str] = KINDS
     for tiles in _chunks(data, rows):
         side = max(max(tile.size) for tile in tiles)
-        address = embedded(_sheet(tiles, side))
+        kind, file = encoded(_sheet(tiles, side), kinds)
+        kinds = (kind,)  # pictures of one set are alike, and to write each as a PNG is most of the time
+        address = _address(kind, file)
         sheet: dict[str, Any] = {"side": side, "address": address}
         if {tile.size for tile in tiles} != {(side, side)}:
             sheet["sizes"] = [tile.size for tile in tiles]
@@ -76,7 +80,10 @@ def thumbnail(data: Dataset, index: int, longest_side: int) -> "Image.Image | No
 
 def embedded(picture: "Image.Image") -> str:
     """A picture inside the page."""
-    kind, file = encoded(picture)
+    return _address(*encoded(picture))
+
+
+def _address(kind: str, file: bytes) -> str:
     return f"data:{kind};base64,{base64.b64encode(file).decode('ascii')}"
 
 
@@ -86,11 +93,22 @@ def picture_file(data: Dataset, row: int, longest_side: int) -> tuple[str, bytes
     return None if found is None else encoded(found)
 
 
-def encoded(picture: "Image.Image") -> tuple[str, bytes]:
-    """What kind of file, and it: a PNG, exact, where that is small, else a JPEG if it is the smaller of the two."""
-    file, photograph = io.BytesIO(), io.BytesIO()
-    picture.save(file, format="PNG")  # to optimise it takes five times as long, for a twentieth less
-    if file.tell() > _PNG_BYTES and picture.mode != "RGBA":
-        picture.save(photograph, format="JPEG", quality=80, optimize=True)
-    kind, file = ("jpeg", photograph) if 0 < photograph.tell() < file.tell() else ("png", file)
-    return f"image/{kind}", file.getvalue()
+def encoded(picture: "Image.Image", kinds: Sequence[str] = KINDS) -> tuple[str, bytes]:
+    """What kind of file, and it: a PNG, exact, where that is small, else a JPEG if it is the smaller of the two. What
+    lets something through is a PNG, whatever kinds are asked for."""
+    if picture.mode == "RGBA" or JPEG not in kinds:
+        return PNG, _file(picture, PNG)
+    photograph = (JPEG, _file(picture, JPEG))
+    if PNG not in kinds:
+        return photograph
+    exact = (PNG, _file(picture, PNG))
+    return exact if len(exact[1]) <= max(_PNG_BYTES, len(photograph[1])) else photograph
+
+
+def _file(picture: "Image.Image", kind: str) -> bytes:
+    file = io.BytesIO()
+    if kind == PNG:
+        picture.save(file, format="PNG")  # to optimise it takes five times as long, for a twentieth less
+    else:
+        picture.save(file, format="JPEG", quality=80, optimize=True)
+    return file.getvalue()

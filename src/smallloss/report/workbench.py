@@ -14,8 +14,9 @@ from smallloss.report.cells import Cells, Words
 from smallloss.report.evidence import evidence
 from smallloss.report.facts import printable, shortened
 from smallloss.report.map import places
-from smallloss.report.packed import BUDGET, Table, pack, readable, table
-from smallloss.report.sheets import sheets
+from smallloss.report.measures import TITLES
+from smallloss.report.packed import BUDGET, pack, readable, table
+from smallloss.report.sheets import PER_SHEET, sheets
 
 PAGE = 4_600_000  # characters, of which the rest of the page needs a few
 TEXT_LENGTH = 3_000
@@ -31,14 +32,14 @@ class Workbench(NamedTuple):
     suspects: int
     shown: int
     pictures: bool
+    unreadable: int
 
 
 def workbench(run: Run, *, served: bool = False) -> Workbench:
     """served: every picture can be asked for one by one."""
     e, data = run.examples, run.dataset
     every = table(run, BUDGET)
-    there = np.array(_rows_of(every), np.int64)  # what is not in the list needs neither evidence nor a place
-    suspects = there[e.likely_wrong[there]]
+    suspects = np.flatnonzero(e.likely_wrong)
     suspects = suspects[np.argsort(e.label_score[suspects], kind="stable")]
     beside = evidence(run, suspects)
     facts: dict[str, Any] = {
@@ -46,20 +47,17 @@ def workbench(run: Run, *, served: bool = False) -> Workbench:
         "classes": [printable(name) for name in e.classes], "cells": [defuse(as_cell(name)) for name in e.classes],
         "columns": every.columns, "evidence": {"rows": suspects.tolist(), **beside}, "served": served,
     }  # fmt: skip
-    if run.features is not None and len(there):
-        facts["map"] = dict(zip("xy", places(run.features[there], e.likely_wrong[there]).T.tolist(), strict=True))
-    wanted = _in_order(suspects.tolist(), beside, _others(run))
-    room = PAGE - len(pack(facts))
-    shown = {} if data is None else _shown(run, data, wanted, room)
-    seen = int(np.isin(suspects, shown.get("rows", [])).sum())
-    total = int(e.likely_wrong.sum())
-    return Workbench(pack(facts | {"shown": shown}), every.rows, every.total, total, seen, "sheets" in shown)
-
-
-def _rows_of(every: Table) -> list[int]:
-    """Those of the dataset that are in the list, in its order."""
-    (rows,) = (column["values"] for column in every.columns if column["title"] == "row")
-    return [row for row in rows if row is not None]
+    if run.features is not None:
+        facts["map"] = dict(zip("xy", places(run.features, e).T.tolist(), strict=True))
+    room = PAGE - every.size - len(pack({name: one for name, one in facts.items() if name != "columns"}))
+    held = dict(zip(suspects.tolist(), _held_against(beside, len(suspects)), strict=True))
+    wanted = _in_order(_listed(every.columns), held, _others(run))
+    shown = {} if data is None else _shown(run, data, wanted, room, held)
+    there = set(shown.get("rows", []))
+    return Workbench(
+        pack(facts | {"shown": shown}), every.rows, every.total, len(suspects),
+        sum(row in there for row in suspects.tolist()), "sheets" in shown, len(run.examples.unreadable),
+    )  # fmt: skip
 
 
 def _others(run: Run) -> list[int]:
@@ -69,26 +67,42 @@ def _others(run: Run) -> list[int]:
     return rows[np.argsort(e.label_score[rows], kind="stable")].tolist()
 
 
-def _in_order(suspects: list[int], beside: dict[str, list[Any]], others: list[int]) -> list[int]:
-    """Each suspect with what stands beside it, then the others."""
-    first: dict[int, None] = {}
-    for place, row in enumerate(suspects):
-        first[row] = None
-        for name in ("given", "seen", "twins"):
-            first |= dict.fromkeys(beside[name][place] if name in beside else ())
-    return list(first | dict.fromkeys(others))
+def _listed(columns: list[dict[str, Any]]) -> list[int]:
+    """The pictures that are odd whatever their label: a few, so that they have room."""
+    values = {column["title"]: column["values"] for column in columns}
+    odd = zip(*(values[title] for title in TITLES if title in values), strict=True)
+    return [row for row, each in zip(values["row"], odd, strict=False) if any(one is not None for one in each)]
 
 
-def _shown(run: Run, data: Dataset, wanted: list[int], room: int) -> dict[str, Any]:
+def _held_against(beside: dict[str, list[Any]], suspects: int) -> list[list[int]]:
+    """The rows that stand beside each."""
+    there = [beside[name] for name in ("given", "seen", "twins") if name in beside]
+    return [list(dict.fromkeys(row for rows in there for row in rows[place])) for place in range(suspects)]
+
+
+def _in_order(odd: list[int], held: dict[int, list[int]], others: list[int]) -> list[int]:
+    """Each suspect with what stands beside it, then the others; the odd, behind a sheet of them."""
+    worst = list(dict.fromkeys(row for suspect, beside in held.items() for row in (suspect, *beside)))
+    return list(dict.fromkeys([*worst[:PER_SHEET], *odd, *worst, *others]))
+
+
+def _shown(run: Run, data: Dataset, wanted: list[int], room: int, held: dict[int, list[int]]) -> dict[str, Any]:
     """Of as many of the wanted as there is room for: pictures, texts with the words that speak against the label, or
-    the cells of rows that do."""
+    the cells of rows that do, and the same cells of what the row is held against."""
     if data.pictures is not None:
         return sheets(data, wanted, room)
     if data.shown is not None and data.kind != "table":
         return _texts(run, data, wanted, room)
     cells = Cells(run)
-    found = _as_fit(((row, cells.of(row)) for row in wanted), room)
-    return {"rows": list(found), "names": cells.names, "cells": list(found.values())}
+
+    def odd(row: int) -> tuple[list[Any], dict[int, list[str]]]:
+        mine = cells.of(row)
+        each = ((other, cells.texts(other)) for other in held.get(row, []))
+        return mine, {other: [texts[k] for k, _, _ in mine] for other, texts in each}
+
+    found = _as_fit(((row, odd(row)) for row in wanted), room)
+    mine, beside = ([each[k] for each in found.values()] for k in (0, 1))
+    return {"rows": list(found), "names": cells.names, "cells": mine, "beside": beside}
 
 
 def _texts(run: Run, data: Dataset, wanted: list[int], room: int) -> dict[str, Any]:

@@ -127,10 +127,11 @@ def open(
     port: Annotated[int, Opt("N", "Port on this machine; 0 takes a free one.", least=0)] = 0,
     no_browser: Annotated[bool, Opt("", "Print the address, and open no browser.")] = False,
 ) -> str:
-    """Open the page of a run, with every picture and with decisions saved into the run folder, until Ctrl-C."""
+    """Open the page of a run, with every picture, and check at random; answers are saved into it. Ctrl-C ends it."""
     import webbrowser
 
     from smallloss.auditing.run import read_run
+    from smallloss.auditing.saved import ROUTES
     from smallloss.auditing.serving import Server
     from smallloss.data.source import load
     from smallloss.record.run import data_of_run
@@ -148,10 +149,12 @@ def open(
             server.serve_forever()
         except KeyboardInterrupt:
             print()
-    if not server.file.is_file():
-        return "Nothing was decided."
-    again = shlex.join(["smallloss", "audit", str(run), "--answers", str(server.file)])
-    return f"{server.file}: the decisions. To rank anew by them: {again}"
+    there = [table.path(found) for table in ROUTES.values() if table.path(found).is_file()]
+    said = [
+        f"{file}  (to rank anew by it: {shlex.join(['smallloss', 'audit', str(run), '--answers', str(file)])})"
+        for file in there
+    ]
+    return "\n".join(said) or "Nothing was decided."
 
 
 def export(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ANY, FIRST, fromAddress, groups, matching, toAddress } from "./filter.js";
+import { ANY, FIRST, fromAddress, groups, listOf, matching, toAddress } from "./filter.js";
 import { Table } from "./table.js";
 
 const NAMES = ["cat & co", "dög", "=emu"];
@@ -38,6 +38,16 @@ test("an address says what is wanted, whatever stands in the names", () => {
   assert.match(toAddress(FIRST), /^#reason=/);
   assert.deepEqual(fromAddress("#classes"), FIRST);
   assert.deepEqual(fromAddress("#__proto__=1&given=x"), { ...FIRST, given: "x" });
+});
+
+test("a list of what is odd has its own order, the most extreme first, unless another is asked for", () => {
+  const off = { title: "off size", kind: "number", digits: 1, values: [null, 20, 35, 12] };
+  const odd = new Table([...table.columns, off]), nobody = () => "";
+  assert.deepEqual([...matching(odd, { ...FIRST, reason: "oddest size" }, nobody)], [2, 1, 3]);
+  assert.deepEqual([...matching(odd, { ...FIRST, reason: "oddest size", down: "1" }, nobody)], [3, 1, 2]);
+  assert.deepEqual([...matching(odd, { ...FIRST, reason: "oddest size", given: "cat & co", sort: "label score" }, nobody)], [1, 3]);
+  assert.deepEqual([...matching(odd, { ...FIRST, reason: "oddest size", sort: "id" }, nobody)], [3, 2, 1]);
+  for (const reason of ["darkest", "constructor", "__proto__"]) assert.equal(listOf(odd, { ...FIRST, reason }), null);
 });
 
 test("groups of a label and what it looks like, the largest first; those that look like it are none", () => {

@@ -9,6 +9,7 @@ const SAID = { right: "label kept", none: "none of the classes", unsure: "unsure
 export class Cards {
   // bench: what the page was given. table: its examples. decisions: what a person said of them. server: where there is one.
   constructor(bench, table, decisions, server) {
+    this.list = null; // what all that are listed have in common, beside a reason, and is said of each
     Object.assign(this, { bench, table, decisions, server, shown: bench.shown, sheets: new Sheets(bench.shown) });
     this.places = new Map((bench.shown.rows ?? []).map((row, place) => [row, place]));
   }
@@ -20,8 +21,9 @@ export class Cards {
 
   card(row) {
     const { table } = this, id = table.shown("id", row), [score, kind] = [table.shown("label score", row), this.kind];
-    const decided = this.decided(row), facts = make("p", { class: "small facts" }, apart(id));
-    if (score && kind !== "sheets") facts.append(` · label score ${score} · ${table.shown("reason", row)}`);
+    const decided = this.decided(row), facts = make("p", { class: "small facts" }, apart(kind === "sheets" ? id.split("/").at(-1) : id));
+    if (this.list) facts.prepend(`${this.list.said(table.shown(this.list.column, row), table, row)} · `);
+    else if (score && kind !== "sheets") facts.append(` · label score ${score} · ${table.shown("reason", row)}`);
     return make("li", { role: "option", class: `card of-${kind}`, id: `row-${row}`, "aria-selected": "false", tabindex: "-1" },
       ...this.example(row), make("p", { class: "caption" }, ...this.caption(row)), ...decided, facts);
   }
@@ -72,10 +74,12 @@ export class Cards {
     return [make("p", { class: `decided ${one?.answer ?? "before"}` }, ...said)];
   }
 
-  // Another example beside it, small.
-  beside(row) {
-    const label = make("figcaption", { class: "small" }, apart(this.table.shown("given", row)));
-    const shown = this.example(row);
-    return make("figure", { class: `of-${this.kind}` }, ...(shown.length ? shown : [make("p", { class: "small" }, apart(this.table.shown("id", row)))]), label);
+  // Another example beside one, small: of its cells those that are odd of that one. labelled: its label is said.
+  beside(row, one, labelled) {
+    const label = labelled ? [make("figcaption", { class: "small" }, apart(this.table.shown("given", row)))] : [];
+    const place = this.places.get(this.table.value("row", one));
+    const same = this.kind === "cells" && this.shown.beside[place]?.[this.table.value("row", row)];
+    const shown = same ? [this.cells(same.map((cell, k) => [this.shown.cells[place][k][0], cell, ""]))] : this.example(row);
+    return make("figure", { class: `of-${this.kind}` }, ...(shown.length ? shown : [make("p", { class: "small" }, apart(this.table.shown("id", row)))]), ...label);
   }
 }

@@ -4,6 +4,20 @@ export const FIRST = { reason: "likely wrong", given: "", looks: "", decided: ""
 export const ANY = "any";
 const TITLES = { reason: "reason", given: "given", looks: "looks like" };
 
+// Beside the reasons: what is odd whatever the label, by a column that only those on the list have a value in.
+export const LISTS = {
+  darkest: { column: "light", said: (value) => `light ${value} %` },
+  "most blurred": { column: "sharpness", said: (value) => `sharpness ${value}` },
+  "oddest size": { column: "off size", down: true, said: (value, table, row) => table.shown("size", row) },
+  alike: { column: "alike", said: (value) => `group ${value}` },
+};
+
+// The list that is wanted, if it is one of those and the page has it.
+export function listOf(table, wanted) {
+  const list = Object.hasOwn(LISTS, wanted.reason) ? LISTS[wanted.reason] : null;
+  return list && table.has(list.column) ? list : null;
+}
+
 // "#given=cat&looks=dog" -> what is wanted; what is not said, or means nothing here, is as at first.
 export function fromAddress(hash) {
   const said = new URLSearchParams(hash.replace(/^#/, "")), wanted = { ...FIRST };
@@ -18,12 +32,16 @@ export function toAddress(wanted) {
 
 // decided: what was said of a row, "" where nothing was. inside: a set of rows that all must be of, if any.
 export function matching(table, wanted, decided, inside = null) {
-  const codes = Object.entries(TITLES).map(([name, title]) => [title, wanted[name], table.names(title).indexOf(wanted[name])])
+  const list = listOf(table, wanted);
+  const codes = Object.entries(TITLES).filter(([name]) => name !== "reason" || !list).map(([name, title]) => [title, wanted[name], table.names(title).indexOf(wanted[name])])
     .filter(([, name]) => name && name !== ANY);
   const found = searching(table, wanted.search.trim().toLowerCase());
-  const order = table.sorted(table.has(wanted.sort) ? wanted.sort : FIRST.sort, Boolean(wanted.down));
+  const ranked = list && wanted.sort === FIRST.sort;
+  const by = ranked ? list.column : table.has(wanted.sort) ? wanted.sort : FIRST.sort;
+  const order = table.sorted(by, Boolean(wanted.down) !== Boolean(ranked && list.down));
   const columns = codes.map(([title, , code]) => [table.byTitle.get(title).values, code]);
   return order.filter((row) => {
+    if (list && table.value(list.column, row) === null) return false;
     for (const [values, code] of columns) if (values[row] !== code) return false;
     if (inside && !inside.has(row)) return false;
     if (wanted.decided && !isDecided(decided(row), wanted.decided)) return false;

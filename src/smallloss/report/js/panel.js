@@ -15,7 +15,7 @@ export class Panel {
     const title = make("h3", {}, ...cards.caption(row));
     const facts = [`Label score ${table.shown("label score", row)}`, table.shown("reason", row), table.shown("split", row)];
     const id = make("p", { class: "small" }, apart(table.shown("id", row)), ` · ${facts.filter((one) => one).join(" · ")}`);
-    const parts = place === undefined ? [] : [...this.numbers(row, place), ...this.nearest(row, place), ...this.twins(place)];
+    const parts = place === undefined ? [] : [...this.numbers(row, place), ...this.nearest(row, place), ...this.twins(row, place)];
     const truth = table.has("true label") ? [make("p", { class: "small" }, "True label: ", apart(table.shown("true label", row)))] : [];
     this.box.replaceChildren(...cards.example(row, true), title, ...cards.decided(row), id, ...truth, ...parts);
     this.box.scrollTop = 0;
@@ -28,33 +28,37 @@ export class Panel {
     lines.push(make("p", {}, higher, given.cloneNode(true), "."));
     if (given_probability && given_probability[place] !== null) {
       const said = [`A network that never saw its label gives it ${given_probability[place]} % for `, given];
-      if (seen_probability[place] !== null && this.table.shown("looks like", row)) said.push(`, ${seen_probability[place]} % for `, looks);
+      if (seen_probability[place] !== null && !this.same(row)) said.push(`, ${seen_probability[place]} % for `, looks);
       lines.push(make("p", {}, ...said, "."));
     }
     return lines;
+  }
+
+  same(row) {
+    return this.table.value("given", row) === this.table.value("looks like", row);
   }
 
   // The nearest kept examples of both classes, the nearer class said.
   nearest(row, place) {
     const { given, seen, given_far, seen_far } = this.bench.evidence;
     if (!given) return [];
-    const same = this.table.value("given", row) === this.table.value("looks like", row);
+    const same = this.same(row);
     const both = [["given", given[place], given_far[place]], ...(same ? [] : [["looks like", seen[place], seen_far[place]]])];
     const groups = both.map(([title, rows, far]) => make("div", { class: "nearest" },
       make("h4", {}, "The nearest kept ", apart(this.table.shown(title, row)), far === null ? "" : `, ${(far / 1000).toFixed(2)} away`),
-      this.row(rows)));
+      this.row(rows, row, false)));
     const [a, b] = [given_far[place], seen_far[place]];
     const nearer = same || a === null || b === null || a === b ? [] : [make("p", {}, "Nearer to ", apart(this.table.shown(a < b ? "given" : "looks like", row)), ".")];
     return [...nearer, ...groups];
   }
 
-  twins(place) {
+  twins(row, place) {
     const rows = this.bench.evidence.twins?.[place] ?? [];
-    return rows.length ? [make("div", { class: "nearest" }, make("h4", {}, "The same, or nearly, under another label"), this.row(rows))] : [];
+    return rows.length ? [make("div", { class: "nearest" }, make("h4", {}, "The same, or nearly, under another label"), this.row(rows, row, true))] : [];
   }
 
-  row(indices) {
+  row(indices, one, labelled) {
     const rows = indices.map((index) => this.rows.get(index)).filter((row) => row !== undefined);
-    return make("div", { class: "beside" }, ...rows.map((row) => this.cards.beside(row)));
+    return make("div", { class: "beside" }, ...rows.map((row) => this.cards.beside(row, one, labelled)));
   }
 }

@@ -3,17 +3,18 @@
 import { Cards } from "./cards.js";
 import { defused, written } from "./csv.js";
 import { Decisions } from "./decisions.js";
-import { ANY, FIRST, fromAddress, groups, matching, toAddress } from "./filter.js";
+import { ANY, FIRST, listOf } from "./filter.js";
+import { Filters } from "./filters.js";
 import { TypeAhead } from "./find.js";
 import { Grid } from "./grid.js";
-import { at, count, download, make } from "./make.js";
+import { at, count, download } from "./make.js";
 import { Panel } from "./panel.js";
 import { Plane } from "./plane.js";
 import { Selection } from "./selection.js";
 import { Server } from "./server.js";
 import { Table } from "./table.js";
 
-const PER_PAGE = { sheets: 100, texts: 25, cells: 25, "": 50 }, GROUPS = 12;
+const PER_PAGE = { sheets: 100, texts: 25, cells: 25, "": 50 };
 const KEYS = { r: "right", s: "suggested", n: "none", u: "unsure" };
 const SAID = { right: "The label is kept", suggested: "The suggestion is taken", none: "None of the classes", unsure: "Unsure" };
 
@@ -28,7 +29,7 @@ class Workbench {
     this.bench = bench;
     this.table = new Table(bench.columns);
     this.decisions = new Decisions(this.table, bench, () => localStorage);
-    this.server = bench.served ? new Server((text) => this.say(text)) : null;
+    this.server = bench.served ? new Server("decisions", (text) => this.say(text)) : null;
     this.cards = new Cards(bench, this.table, this.decisions, this.server);
     this.selection = new Selection(PER_PAGE[this.cards.kind]);
     this.panel = new Panel(at("evidence"), bench, this.table, this.cards);
@@ -39,96 +40,31 @@ class Workbench {
     });
     at("map").hidden = !bench.map;
     if (bench.map) this.plane = new Plane(bench.map, this.table, (rows) => this.take(rows));
-    this.filters();
+    this.filters = new Filters({ table: this.table, decisions: this.decisions, changed: () => this.list(true) });
     this.buttons();
-    this.read(true);
-    this.server?.decisions().then((csv) => this.served(csv));
+    this.filters.read(true);
+    this.server?.saved().then((csv) => this.served(csv));
   }
 
-  // --- what is wanted -------------------------------------------------------------------------------------
-
-  filters() {
-    const { table } = this, offered = (title) => [...new Set(table.byTitle.get(title).values)].filter((code) => code >= 0)
-      .sort((a, b) => a - b).map((code) => table.names(title)[code]);
-    const options = {
-      reason: [...new Set([FIRST.reason, ...offered("reason")])].map((name) => [name, name]).concat([[ANY, "any"]]),
-      given: [["", "any"], ...offered("given").map((name) => [name, name])],
-      looks: [["", "any"], ...offered("looks like").map((name) => [name, name])],
-      sort: ["label score", "mean loss", "probability", "id", "given", "looks like"].filter((title) => table.has(title)).map((title) => [title, title]),
-    };
-    for (const [name, choices] of Object.entries(options)) {
-      at(`filter-${name}`).append(...choices.map(([value, words]) => make("option", { value }, words)));
-    }
-    for (const field of document.querySelectorAll("[data-filter]")) {
-      field.addEventListener(field.type === "search" ? "input" : "change", () => this.want({ [field.dataset.filter]: field.type === "checkbox" ? (field.checked ? "1" : "") : field.value }));
-    }
-    addEventListener("hashchange", () => this.read(false));
-  }
-
-  // From the address; one that is a place on this page, and not a filter, changes nothing.
-  read(first) {
-    const hash = location.hash;
-    if (!first && !hash.includes("=")) return;
-    this.wanted = fromAddress(hash.includes("=") ? hash : "");
-    this.list(true);
-    if (hash.includes("=")) at("work").scrollIntoView();
-  }
+  // --- what is listed -------------------------------------------------------------------------------------
 
   reset() {
-    this.inside = null;
     this.plane?.clear();
-    this.want(FIRST);
-  }
-
-  want(change) {
-    this.wanted = { ...this.wanted, ...change };
-    history.replaceState(null, "", toAddress(this.wanted));
-    this.list(true);
+    this.filters.want(FIRST, null);
   }
 
   // What a loop on the map holds, kept ones too; null: no loop.
   take(rows) {
-    this.inside = rows;
-    this.want(rows ? { ...FIRST, reason: ANY, decided: this.wanted.decided } : {});
+    this.filters.want(rows ? { ...FIRST, reason: ANY, decided: this.filters.wanted.decided } : {}, rows);
     this.say(rows ? `The loop holds ${count(rows.size)}.` : "No loop.");
   }
 
   list(fromStart) {
-    const rows = matching(this.table, this.wanted, (row) => this.decisions.word(row), this.inside);
-    this.selection.list(rows, fromStart);
-    for (const field of document.querySelectorAll("[data-filter]")) {
-      const value = this.wanted[field.dataset.filter];
-      if (field.type === "checkbox") field.checked = Boolean(value);
-      else if (field.value !== value) field.value = value;
-    }
+    this.cards.list = listOf(this.table, this.filters.wanted);
+    this.selection.list(this.filters.rows(), fromStart);
     this.grid.draw();
-    this.offer();
+    this.filters.show();
     this.look();
-  }
-
-  // The groups that can be decided at once, of what is called likely wrong or whatever reason is chosen.
-  offer() {
-    const wanted = { ...this.wanted, given: "", looks: "", search: "" };
-    const key = toAddress(wanted) + this.decisions.past.length;
-    if (key !== this.offered) {
-      this.offered = key;
-      const found = groups(this.table, matching(this.table, wanted, (row) => this.decisions.word(row), this.inside));
-      const more = found.length > GROUPS ? [make("span", { class: "small" }, `and ${count(found.length - GROUPS)} more pairs`)] : [];
-      at("groups").replaceChildren(...found.slice(0, GROUPS).map((group) => this.group(group)), ...more);
-    }
-    for (const button of at("groups").querySelectorAll("button")) {
-      button.setAttribute("aria-pressed", button.dataset.given === this.wanted.given && button.dataset.looks === this.wanted.looks);
-    }
-  }
-
-  group([given, looks, many]) {
-    const button = make("button", { type: "button", "data-given": given, "data-looks": looks },
-      make("bdi", {}, given), " → ", make("bdi", {}, looks), " ", make("b", {}, count(many)));
-    button.addEventListener("click", () => {
-      const again = button.getAttribute("aria-pressed") === "true";
-      this.want({ given: again ? "" : given, looks: again ? "" : looks });
-    });
-    return button;
   }
 
   // --- what is said of it ---------------------------------------------------------------------------------
@@ -154,7 +90,7 @@ class Workbench {
     const { selection } = this, rows = selection.meant, one = !selection.chosen.size;
     const done = this.decisions.decide(rows, what);
     const left = rows.length - done;
-    this.say(`${words}: ${count(done)}.${left ? ` ${count(left)} could not be decided so.` : ""}`);
+    this.say(`${words} (${count(done)} decided${left ? `, ${count(left)} could not be decided so` : ""}).`);
     selection.none();
     this.decided(rows);
     const stays = selection.rows[selection.at] === rows[0];
@@ -162,7 +98,7 @@ class Workbench {
   }
 
   decided(rows) {
-    if (this.wanted.decided) this.list(false);
+    if (this.filters.wanted.decided) this.list(false);
     else {
       this.grid.redraw(rows);
       this.look();
