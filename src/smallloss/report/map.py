@@ -6,7 +6,6 @@ where t-SNE takes minutes.
 
 import numpy as np
 
-from smallloss.record.examples import Examples
 from smallloss.report.near import nearest
 
 LAID_OUT = 5000  # the others lie in the middle of their nearest ones
@@ -16,15 +15,14 @@ _A, _B = 1.577, 0.895  # of 1 / (1 + a d^2b): how near is together
 _SIDE = 1023
 
 
-def places(features: np.ndarray, e: Examples) -> np.ndarray:
-    """[n, 2], whole numbers from 0 to 1023."""
+def places(features: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """[n, 2], whole numbers from 0 to 1023; of those that look wrong more are laid out than of others."""
     x = np.nan_to_num(np.asarray(features, np.float32))
     rng = np.random.default_rng(0)
-    order = np.concatenate([rng.permutation(np.flatnonzero(some)) for some in (e.likely_wrong, ~e.likely_wrong)])
-    share = min(1.0, LAID_OUT / len(x))  # of what is likely wrong half as many at least
-    wrong = min(int(e.likely_wrong.sum()), max(round(share * e.likely_wrong.sum()), LAID_OUT // 2))
-    rest = order[int(e.likely_wrong.sum()) :][: LAID_OUT - wrong]
-    some = np.sort(np.concatenate([order[:wrong], rest]))
+    suspects, others = (rng.permutation(np.flatnonzero(some)) for some in (wrong, ~wrong))
+    share = min(1.0, LAID_OUT / len(x))
+    suspects = suspects[: max(round(share * len(suspects)), LAID_OUT // 2)]
+    some = np.sort(np.concatenate([suspects, others[: LAID_OUT - len(suspects)]]))
     found = np.empty((len(x), 2))
     found[some] = _laid_out(x[some], rng)
     others = np.setdiff1d(np.arange(len(x)), some)

@@ -15,7 +15,7 @@ from smallloss.report.evidence import evidence
 from smallloss.report.facts import printable, shortened
 from smallloss.report.map import places
 from smallloss.report.measures import TITLES
-from smallloss.report.packed import BUDGET, pack, readable, table
+from smallloss.report.packed import BUDGET, Table, pack, readable, table
 from smallloss.report.sheets import PER_SHEET, sheets
 
 PAGE = 4_600_000  # characters, of which the rest of the page needs a few
@@ -39,7 +39,8 @@ def workbench(run: Run, *, served: bool = False) -> Workbench:
     """served: every picture can be asked for one by one."""
     e, data = run.examples, run.dataset
     every = table(run, BUDGET)
-    suspects = np.flatnonzero(e.likely_wrong)
+    there = np.array(_rows_of(every), np.int64)  # what is not in the list needs neither evidence nor a place
+    suspects = there[e.likely_wrong[there]]
     suspects = suspects[np.argsort(e.label_score[suspects], kind="stable")]
     beside = evidence(run, suspects)
     facts: dict[str, Any] = {
@@ -47,17 +48,23 @@ def workbench(run: Run, *, served: bool = False) -> Workbench:
         "classes": [printable(name) for name in e.classes], "cells": [defuse(as_cell(name)) for name in e.classes],
         "columns": every.columns, "evidence": {"rows": suspects.tolist(), **beside}, "served": served,
     }  # fmt: skip
-    if run.features is not None:
-        facts["map"] = dict(zip("xy", places(run.features, e).T.tolist(), strict=True))
+    if run.features is not None and len(there):
+        facts["map"] = dict(zip("xy", places(run.features[there], e.likely_wrong[there]).T.tolist(), strict=True))
     room = PAGE - every.size - len(pack({name: one for name, one in facts.items() if name != "columns"}))
     held = dict(zip(suspects.tolist(), _held_against(beside, len(suspects)), strict=True))
     wanted = _in_order(_listed(every.columns), held, _others(run))
     shown = {} if data is None else _shown(run, data, wanted, room, held)
-    there = set(shown.get("rows", []))
+    seen = int(np.isin(suspects, shown.get("rows", [])).sum())
     return Workbench(
-        pack(facts | {"shown": shown}), every.rows, every.total, len(suspects),
-        sum(row in there for row in suspects.tolist()), "sheets" in shown, len(run.examples.unreadable),
+        pack(facts | {"shown": shown}), every.rows, every.total, int(e.likely_wrong.sum()), seen, "sheets" in shown,
+        len(e.unreadable),
     )  # fmt: skip
+
+
+def _rows_of(every: Table) -> list[int]:
+    """Those of the dataset that are in the list, in its order."""
+    (rows,) = (column["values"] for column in every.columns if column["title"] == "row")
+    return [row for row in rows if row is not None]
 
 
 def _others(run: Run) -> list[int]:
