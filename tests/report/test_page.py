@@ -152,5 +152,5 @@ def test_estimates_stand_with_their_intervals(estimated: Run) -> None:
     assert low < whole.noise_rate < high
     said = Reader(page(estimated)).said
     figure = f"{100 * low:.0f} % to {100 * high:.0f} % (90 % interval) {100 * whole.noise_rate:.1f} %"
-    assert f"of the labels are wrong: {figure}" in said
+    assert f"of the labels are wrong, by an estimate: {figure}" in said
     assert f"{100 * found.low[0]:.0f}–{100 * found.high[0]:.0f}" in said

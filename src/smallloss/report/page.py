@@ -50,6 +50,7 @@ def _facts(run: Run) -> dict[str, Any]:
     return {
         "name": facts.printable(run.name),
         "classes": len(e.classes),
+        "answered": run.rates is not None,
         "evidence": f"one minus the label score: {facts.ranked_by(run)}" if run.by_hand else facts.ranked_by(run),
         "verdict": run.verdict,
         "whole": whole,

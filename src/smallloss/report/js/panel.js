@@ -27,7 +27,7 @@ export class Panel {
     const higher = `Its score is more suspicious than ${percentile[place]} % of those labelled `;
     lines.push(make("p", {}, higher, given.cloneNode(true), "."));
     if (given_probability && given_probability[place] !== null) {
-      const said = [`A network that never saw its label gives it ${given_probability[place]} % for `, given];
+      const said = [`Another network, which never saw its label, gives it ${given_probability[place]} % for `, given];
       if (seen_probability[place] !== null && !this.same(row)) said.push(`, ${seen_probability[place]} % for `, looks);
       lines.push(make("p", {}, ...said, "."));
     }
