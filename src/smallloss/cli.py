@@ -143,6 +143,8 @@ def _clean(
     strict: Annotated[bool, Opt("", "Exit with status 3 if the verdict is 'do not trust'.")] = False,
 ) -> None:
     _show(run.result, run.folder)
+    if run.answered is not None:
+        _say(f"\nThis run was audited before, and its page says so again:\n{run.answered}")
     if strict and run.verdict.word == "do not trust":
         raise typer.Exit(_DO_NOT_USE)
 

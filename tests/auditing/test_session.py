@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import smallloss as sl
 from audited import CLASSES, RATE, N, answered, run_of, truths
 from made import rows_of, write_rows
 from smallloss.auditing import session
@@ -68,6 +69,23 @@ def test_an_audit_begun_before_pages_were_remembered_is_read(folder: Path, tmp_p
     write_npz(folder / "audit" / "state.npz", saved)
     found = read_back(folder, answered(folder, tmp_path / "answers.csv"))
     assert found.asked_about.precision == expected.asked_about.precision
+
+
+def test_what_was_answered_for_a_run_is_said_again_when_it_is_made_again(tiny: Any, tmp_path: Path) -> None:
+    """The same command once more leaves the table and the page as the audit left them."""
+    how: dict[str, Any] = {"epochs": 2, "net": "mlp", "noise_rate": 0.2}
+    assert sl.clean(tiny, tmp_path / "run", **how).answered is None
+    table = audit(tmp_path / "run", suspicious=4)[0]
+    rows = rows_of(table)
+    for row in rows:
+        row["answer"] = "right"
+    read_back(tmp_path / "run", write_rows(tmp_path / "answers.csv", rows), dataset=tiny)
+    before = {
+        name: (tmp_path / "run" / name).read_bytes() for name in ("examples.parquet", "result.json", "report.html")
+    }
+    again = sl.clean(tiny, tmp_path / "run", **how)
+    assert again.answered is not None
+    assert {name: (tmp_path / "run" / name).read_bytes() for name in before} == before
 
 
 # --- what is asked ------------------------------------------------------------------------------------------

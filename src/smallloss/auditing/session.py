@@ -152,6 +152,17 @@ def read_back(
         run.require(dataset, run.folder)
     state = read_state(run)
     heard = read_answers(run, run / "audit.csv" if answers_csv is None else Path(answers_csv), state.asked)
+    return _said(run, state, heard, promise, dataset)
+
+
+def heard_again(run_folder: str | Path, dataset: Dataset) -> AuditResult | None:
+    """What was answered for this very run before its table and its page were written anew; None where nothing was."""
+    run = read_run(run_folder)
+    heard = read_before(run)
+    return _said(run, read_state(run), heard, _promise(run, None), dataset) if heard.answers else None
+
+
+def _said(run: Audited, state: State, heard: Heard, promise: float, dataset: Dataset | None) -> AuditResult:
     state = set_apart(state, heard)
     answers = run.known | decided(heard.answers)
     checked = proved(run, state, heard, promise)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import torch
 
+    from smallloss.auditing.result import AuditResult
     from smallloss.criterion.selection import Selection
     from smallloss.data.dataset import Dataset
     from smallloss.engine.classifier import Classifier
@@ -47,6 +48,7 @@ class CleanRun:
     shipped: Any  # that of the method, or another that is better on the held-out part
     folder: Path | None
     backbone: Any = None  # as it was given: what makes the features that the network sees
+    answered: "AuditResult | None" = None  # what answers say that this very run has had before
 
     def __repr__(self) -> str:
         report = "" if self.folder is None else f"\nreport: {self.folder / 'report.html'}"

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from smallloss import files, methods
+from smallloss.auditing.session import heard_again
 from smallloss.criterion.labels import alike_note
 from smallloss.criterion.selection import Selection
 from smallloss.data import source
@@ -180,6 +181,7 @@ def _run(ready: Ready, settings: Settings, config: dict[str, Any], asked: Mappin
         task.folder.add(options=config["options"], shipped=None if shipped is None else shipped._asdict())
         result.features = features_of(task, baseline.fitted.network)
         write_run(task.folder, result, run.classifier)
+        run.answered = heard_again(task.folder.path, task.dataset)
     return run
 
 
