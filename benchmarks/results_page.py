@@ -5,7 +5,7 @@ python benchmarks/results_page.py
 
 from common import RESULTS
 from results_bars import section as bars
-from results_paper import accuracy, precision, selection_speed, speed, without_gpu
+from results_paper import accuracy, precision, selection_speed, side_by_side, speed, without_gpu
 from results_trust import by_group, on_a_gpu
 from results_workbench import section as workbench
 
@@ -28,7 +28,18 @@ RSL, RSL_WM and cross entropy on a GPU; table 4; evidence where people's answers
 
 
 def main() -> None:
-    sections = (precision, accuracy, without_gpu, speed, selection_speed, by_group, on_a_gpu, bars, workbench)
+    sections = (
+        precision,
+        accuracy,
+        without_gpu,
+        side_by_side,
+        speed,
+        selection_speed,
+        by_group,
+        on_a_gpu,
+        bars,
+        workbench,
+    )
     text = "\n".join([INTRO, *(section() for section in sections), BLANK])
     (RESULTS.parents[1] / "docs" / "results.md").write_text(text, encoding="utf-8")
 

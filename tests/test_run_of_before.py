@@ -51,3 +51,12 @@ def test_it_is_audited_and_exported_with_the_answers(folder, tmp_path):
         left = {row["id"] for row in csv.DictReader(file)}
     assert len(left) == done.written
     assert not left & {row["id"] for row in rows}
+
+
+def test_a_run_that_an_earlier_version_began_goes_on(tmp_path):
+    """Of the settings that have come since, it had what they are if nobody names them."""
+    (tmp_path / "run").mkdir()
+    shutil.copy(FILES / "config_of_before.json", tmp_path / "run" / "config.json")
+    assert sl.clean("digits", tmp_path / "run", epochs=3).verdict.word == "unchecked"
+    with pytest.raises(sl.InputError, match=r"settings\.stage1\.cutout was 0\.0, now 0\.5"):
+        sl.clean("digits", tmp_path / "run", epochs=3, settings={"stage1.cutout": 0.5})

@@ -12,7 +12,10 @@ from smallloss.words import listed
 MARKER = "config.json"
 _LOCK = ".lock"
 _NOTHING: tuple[Any, ...] = (None, [], {})  # a setting that is new and not used differs from none
-_BEFORE = {"precision": "bf16", "decay_last": False, "passes": "joined"}  # runs without these settings did just that
+_BEFORE = {  # runs without these settings did just that
+    "precision": "bf16", "decay_last": False, "passes": "joined", "norm_rate": 1.0, "lr_start": 0.0, "lr_end": 0.0,
+    "label_smoothing": 0.0, "alternate_flip": False, "cutout": 0.0, "strong": False, "mirror": False,
+}  # fmt: skip
 _MANY = 5  # values, or differences: more of them are not told one by one
 _LONG = 80  # characters
 # Stages in their order, and the settings that none before them used. All others are stage 1's already; a method's own
