@@ -4,6 +4,7 @@ Of those called likely wrong, the AUC of how much nearer the nearest kept exampl
 the label given; beside it, that of random kept ones of the same two classes.
 
     python benchmarks/evidence.py youtube_comments.csv FOLDER    # of the four idx files of Fashion-MNIST
+    python benchmarks/evidence.py FOLDER --people fashion_mnist_test_answers.npz    # one human answer a picture
 """
 
 import argparse
@@ -19,6 +20,7 @@ from sklearn.metrics import roc_auc_score
 import smallloss as sl
 from common import RESULTS, record
 from cpu_methods import LOOKS_LIKE
+from methods import People
 from smallloss.criterion.corrupt import corrupt
 from smallloss.data.dataset import Dataset
 from smallloss.data.idx import load_idx
@@ -29,10 +31,12 @@ OUT = RESULTS / "evidence.jsonl"
 DRAWS = 20  # of the random ones
 
 
-def data_of(place: str, n: int, seed: int) -> Dataset:
-    """The comments as they are; of Fashion-MNIST n pictures, structured .3."""
+def data_of(place: str, n: int, seed: int, people: Path | None) -> Dataset:
+    """The comments as they are; of Fashion-MNIST n pictures, structured .3, or 1,000 with an answer each."""
     if Path(place).is_file():
         return sl.load(place)
+    if people is not None:
+        return replace(People(Path(place), people)(seed), name="fashion-mnist, people")
     data = load_idx(Path(place))
     few = data.take(np.sort(np.random.default_rng(seed).permutation(len(data))[:n]))
     labels = corrupt(few.labels, sl.transition.structured(0.3, LOOKS_LIKE), seed)
@@ -65,9 +69,10 @@ def main() -> None:
     asked.add_argument("places", nargs="+")
     asked.add_argument("-n", type=int, default=1500)
     asked.add_argument("--seed", type=int, default=0)
+    asked.add_argument("--people", type=Path)
     given = asked.parse_args()
     for place in given.places:
-        started, data = perf_counter(), data_of(place, given.n, given.seed)
+        started, data = perf_counter(), data_of(place, given.n, given.seed, given.people)
         with tempfile.TemporaryDirectory() as folder:
             run = sl.clean(data, Path(folder) / "run", seed=given.seed, device="cpu").result
         found = {"data": data.name, "n": len(data), "seed": given.seed} | measured(run, given.seed)

@@ -19,11 +19,10 @@ it calls likely wrong.
 BLANK = """## Not reached, not measured
 
 Not reached, beside what stands above: 94.6 on uniform .5 (93.53 in ten minutes; in four 92.80, the paper 93.38); the
-paper's RSL_WM on CIFAR-100, uniform .4, and its precision on structured .2; 55,000 pictures a second; evidence on
-Fashion-MNIST (.69 of .70).
+paper's RSL_WM on CIFAR-100, uniform .4, and its precision on structured .2; 55,000 pictures a second.
 
 Not measured: the preset `paper` beyond epoch 28; RSL on pairwise .4 and on CIFAR-100; `rsl_flight` and all methods but
-RSL, RSL_WM and cross entropy on a GPU; table 4; evidence where people's answers are the labels.
+RSL, RSL_WM and cross entropy on a GPU; table 4.
 """
 
 

@@ -4,14 +4,14 @@ from results_tools import latest, lines, made, table
 
 
 def section() -> str:
-    speed, found = (latest(lines(file), key) for file, key in (("speed_page.jsonl", "of"), ("evidence.jsonl", "data")))
+    speed, found = latest(lines("speed_page.jsonl"), "of"), latest(lines("evidence.jsonl"), "data", "seed")
     times = [
         [f"{row['examples']:,} {row['of']}", f"{row['write_seconds']:.1f}", f"{row['bytes'] / 1e6:.1f}",
          *(f"{row['milliseconds'][what]:.0f}" for what in ("empty", "interactive", "filter", "sort"))]
         for row in speed
     ]  # fmt: skip
     auc = [
-        [row["data"], *(f"{row[what]:,}" for what in ("n", "flagged", "false alarms")),
+        [row["data"], *(f"{row[what]:,}" for what in ("seed", "n", "flagged", "false alarms")),
          *(f"{row[f'AUC of {which}']:.2f}" for which in ("the nearest", "random ones"))]
         for row in found
     ]  # fmt: skip
@@ -21,6 +21,6 @@ def section() -> str:
         + table(head, times) + made("speed_page.jsonl", speed)
         + "\nEvidence: of what is flagged, how well it tells wrong labels from false alarms whether the nearest kept "
         "example of the label\nor of the class seen is nearer (AUC; .70 was asked for), and a random one of each.\n\n"
-        + table(["data", "examples", "flagged", "false alarms", "nearest", "random"], auc)
+        + table(["data", "seed", "examples", "flagged", "false alarms", "nearest", "random"], auc)
         + made("evidence.jsonl", found)
     )  # fmt: skip
