@@ -11,7 +11,7 @@ from smallloss.report.measures import MOST, lists
 
 
 def listed(data: Dataset) -> dict[str, list[Any]]:
-    return {column["title"]: column["values"] for column in lists(data)}
+    return {column["title"]: column["values"] for column in lists(data, None)}
 
 
 def of(pixels: np.ndarray, **more: Any) -> Dataset:
@@ -46,5 +46,17 @@ def test_files_of_an_odd_size_by_how_many_times_the_usual(tmp_path: Path) -> Non
 
 def test_what_is_there_twice_whatever_it_is() -> None:
     rows = np.array([[0, 1], [2, 3], [0, 1], [4, 5], [2, 3]], np.float32)
-    assert lists(of(rows)) == [{"title": "alike", "kind": "number", "digits": 0, "values": [1, 2, 1, None, 2]}]
-    assert lists(of(rows[:2])) == []
+    assert lists(of(rows), None) == [{"title": "alike", "kind": "number", "digits": 0, "values": [1, 2, 1, None, 2]}]
+    assert lists(of(rows[:2]), None) == []
+
+
+def test_what_is_unlike_all_others_by_the_features() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(3000, 8)).astype(np.float16)
+    features[7] += 30
+    features[2500] -= 60  # wherever the others are drawn from
+    rows = np.arange(6000, dtype=np.float32).reshape(3000, 2)
+    (far,) = (column["values"] for column in lists(of(rows), features) if column["title"] == "far")
+    listed = [row for row, value in enumerate(far) if value is not None]
+    assert len(listed) == 100
+    assert sorted(listed, key=lambda row: -far[row])[:2] == [2500, 7]

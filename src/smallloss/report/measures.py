@@ -1,4 +1,5 @@
-"""What is odd about an example whatever its label: dark, blurred or of an odd size as a picture; there twice.
+"""What is odd about an example whatever its label: far from all others; dark, blurred or of an odd size as a picture;
+there twice.
 
 Simple measures, and no line drawn: the most extreme are listed, each with its value.
 """
@@ -9,22 +10,37 @@ from typing import Any
 import numpy as np
 
 from smallloss.data.dataset import Dataset
+from smallloss.report.near import nearest
 
 MOST = 100  # of each list
-TITLES = "light", "sharpness", "off size"
+TITLES = "light", "sharpness", "off size", "far"
 ALIKE = "alike"
 _PIXELS = 1 << 22
+_SOME, _NEAREST = 2000, 5  # others, drawn at random, and those of them that tell how far an example lies
 
 
-def lists(data: Dataset) -> list[dict[str, Any]]:
+def lists(data: Dataset, features: np.ndarray | None) -> list[dict[str, Any]]:
     """Columns of the page: of those on a list their value, of all others none."""
     columns = [] if data.pictures is None else [*_seen(data.pictures), *_sizes(data)]
+    if features is not None and len(features) > _NEAREST:
+        columns.append(_far(np.nan_to_num(np.asarray(features, np.float32))))
     _, group, count = np.unique(data.groups, return_inverse=True, return_counts=True)
     twice = count[group] > 1
     if twice.any():
         numbers = np.unique(group[twice], return_inverse=True)[1] + 1
         columns.append(_column(ALIKE, 0, np.flatnonzero(twice), numbers, len(data)))
     return columns
+
+
+def _far(x: np.ndarray) -> dict[str, Any]:
+    """The mean distance to the nearest few of some others among the features of the run."""
+    some = np.random.default_rng(0).permutation(len(x))[:_SOME]
+    place = np.full(len(x), -1)
+    place[some] = np.arange(len(some))
+    near = some[nearest(x, x[some], _NEAREST, place)]
+    far = np.mean([np.linalg.norm(x - x[near[:, k]], axis=1) for k in range(near.shape[1])], axis=0)
+    order = np.argsort(-far, kind="stable")[:MOST]
+    return _column(TITLES[3], 2, order, far[order], len(x))
 
 
 def _seen(pictures: np.ndarray) -> Iterator[dict[str, Any]]:

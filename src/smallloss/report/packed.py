@@ -83,7 +83,7 @@ def _columns(run: Run) -> list[dict[str, Any]]:
     spelled = [defuse(as_cell(name)) for name in e.ids]
     if spelled != ids:  # as a file of answers must have them
         columns.append({"title": "spelled", "kind": "text", "values": spelled})
-    columns += [] if run.dataset is None else lists(run.dataset)
+    columns += [] if run.dataset is None else lists(run.dataset, run.features)
     if run.dataset is not None and run.dataset.shown is not None:
         texts = [shortened(readable(text), TEXT_LENGTH) for text in run.dataset.shown]
         columns.append({"title": "text", "kind": "text", "values": texts})
