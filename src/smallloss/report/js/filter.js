@@ -8,7 +8,7 @@ const TITLES = { reason: "reason", given: "given", looks: "looks like" };
 export const LISTS = {
   darkest: { column: "light", said: (value) => `light ${value} %` },
   "most blurred": { column: "sharpness", said: (value) => `sharpness ${value}` },
-  "unlike all others": { column: "far", down: true, said: (value) => `${value} from its nearest` },
+  "unlike all others": { column: "far", down: true, said: (value) => `${value} away` },
   "oddest size": { column: "off size", down: true, said: (value, table, row) => table.shown("size", row) },
   alike: { column: "alike", said: (value) => `group ${value}` },
 };
