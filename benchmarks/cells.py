@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from smallloss.criterion.corrupt import authors_noise, authors_split
 from smallloss.criterion.selection import precision_recall, select_globally
 from smallloss.criterion.transition import from_spec
 from smallloss.data.cifar import human_labels
@@ -15,8 +14,7 @@ from smallloss.data.source import load
 from smallloss.engine.task import Check, Task
 from smallloss.noise.choose import select
 from smallloss.noise.model import NoiseModel
-
-_AUTHORS_SEEDS = {("cifar100", "uniform"): 10, ("cifar100", "pairwise"): 20}  # all others 0
+from smallloss.paper.cells import as_the_authors
 
 
 @dataclass
@@ -72,11 +70,13 @@ def cell(name: str, data: dict[str, Dataset], seed: int = 0) -> Cell:
     classes = len(dataset.classes)
     if kind == "human":
         return _human_cell(name, data[f"{where}n"], seed)
-    drawn = _AUTHORS_SEEDS.get((where, kind), 0) + seed
-    noisy = dataset.with_labels(authors_noise(dataset.true_labels, kind, float(r), drawn, classes))
-    train, validation = authors_split(dataset.true_labels, kind, float(r), drawn, classes)
+    noisy = as_the_authors(dataset, name, seed)
+    assert noisy.validation is not None
+    train = np.setdiff1d(np.arange(len(noisy)), noisy.validation)
     T = from_spec(f"{kind}:{r}", classes, dataset.class_map)
-    return Cell(name, seed, noisy, train, validation, NoiseModel.given(range(len(T)), transition=T, prior="uniform"))
+    return Cell(
+        name, seed, noisy, train, noisy.validation, NoiseModel.given(range(len(T)), transition=T, prior="uniform")
+    )
 
 
 def _human_cell(name: str, dataset: Dataset, seed: int) -> Cell:

@@ -14,7 +14,7 @@ from smallloss.auditing.page import Question, audit_page, shown_inputs
 from smallloss.auditing.questions import Asked, at_random, of_held_out, of_suspicious, said_of_kept
 from smallloss.auditing.result import AuditResult, next_run
 from smallloss.auditing.rounds import KNOWN, State, read_state, write_state
-from smallloss.auditing.run import CORRECTIONS, RATES, RESULT, Audited, read_run
+from smallloss.auditing.run import CORRECTIONS, FOLDER, RATES, RESULT, Audited, read_run
 from smallloss.auditing.taught import ranked_anew, rates_after, set_apart, what_it_teaches
 from smallloss.auditing.written import (
     AGAIN,
@@ -157,6 +157,8 @@ def read_back(
 
 def heard_again(run_folder: str | Path, dataset: Dataset) -> AuditResult | None:
     """What was answered for this very run before its table and its page were written anew; None where nothing was."""
+    if not (Path(run_folder) / FOLDER / RESULT).is_file():
+        return None
     run = read_run(run_folder)
     heard = read_before(run)
     return _said(run, read_state(run), heard, _promise(run, None), dataset) if heard.answers else None

@@ -59,13 +59,7 @@ class Cell:
         if self.share < 1:
             draw = np.random.default_rng([seed, *_SUBSET]).permutation(len(whole))
             whole = whole.take(np.sort(draw[: round(self.share * len(whole))]))
-        if self.source not in CIFAR:
-            return whole
-        assert whole.true_labels is not None
-        _, kind, r = self.name.split("/")
-        how: Any = kind, float(r), _AUTHORS_SEEDS.get((self.source, kind), 0) + seed, len(whole.classes)
-        _, validation = authors_split(whole.true_labels, *how)
-        return replace(whole, labels=authors_noise(whole.true_labels, *how), validation=validation)
+        return whole if self.source not in CIFAR else as_the_authors(whole, self.name, seed)
 
     def told(self, off: float | None = None) -> dict[str, Any]:
         """Options of `clean`: what is known of the noise. off: rates that are wrong by so much, in the place of T."""
@@ -77,6 +71,15 @@ class Cell:
         else:
             told = {"transition": self.transition.tolist(), "prior": "uniform"}
         return protocol | ({"noise": self.spec} if self.source not in CIFAR else {}) | told
+
+
+def as_the_authors(whole: Dataset, name: str, seed: int) -> Dataset:
+    """With the labels of a cell, and the split, that the authors' generator draws; seed 0 is the paper's."""
+    assert whole.true_labels is not None
+    source, kind, r = name.split("/")
+    how: Any = kind, float(r), _AUTHORS_SEEDS.get((source, kind), 0) + seed, len(whole.classes)
+    _, validation = authors_split(whole.true_labels, *how)
+    return replace(whole, labels=authors_noise(whole.true_labels, *how), validation=validation)
 
 
 @lru_cache(maxsize=2)
