@@ -116,8 +116,8 @@ SIDE_BY_SIDE = """## All methods, on two cores
 
 Last accuracy, mean and standard deviation over three seeds, and how many of the kept labels are right. Digits: some
 1,440 to learn from, true rates. `human`: 1,000 pictures of Fashion-MNIST with one human answer each, rates unknown:
-there nothing beats plain training beyond chance. `cpu` hardly learns wrong labels by heart under uniform noise, where plain
-training is hard to beat.
+there nothing beats plain training beyond chance. `cpu` hardly learns wrong labels by heart under uniform noise, where
+plain training is hard to beat.
 
 """
 
